@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from svmrepro.solvers import solution as statuses
-from svmrepro.solvers.certificate.judge import certify
+from svmrepro.solvers.certificate.optimality import certify
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem

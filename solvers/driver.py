@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
+from svmrepro.solvers.interface import Completes, Divides, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
@@ -109,6 +109,8 @@ def solve(
     problem.prepare()
     if isinstance(solver, Prepares):
         solver.prepare(problem)
+    if full.get("threads", 1) > 1 and isinstance(solver, Divides):
+        solver.prepare_threads(problem, float(eps))
     solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
     solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
     return verified(problem, solution, spec, eps, verify)
@@ -194,9 +196,10 @@ def _drive(
             status = TIME_LIMIT
         elif status is None and solver.steps(run) >= step_limit:
             status = ITERATION_LIMIT
+    solution = solver.finish(run, status)
     solution = dataclasses.replace(
-        solver.finish(run, status),
-        cpu_seconds=time.thread_time() - begin,
+        solution,
+        cpu_seconds=solution.cpu_seconds + time.thread_time() - begin,  # of helper threads, and of this one
         wall_seconds=time.perf_counter() - wall,
         trace=points,
     )

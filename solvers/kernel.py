@@ -1,7 +1,8 @@
 """Kernel functions as data: a name and its parameters.
 
 The arithmetic is in :mod:`svmrepro.solvers.storage.kernel_transforms` (compiled, for the solvers) and,
-independently, in :mod:`svmrepro.solvers.reference_kernels` (NumPy, for the judge). This module uses neither.
+independently, in :mod:`svmrepro.solvers.reference_kernels` (NumPy, for the certificate). This module uses
+neither.
 """
 
 from __future__ import annotations

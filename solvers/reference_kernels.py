@@ -1,4 +1,4 @@
-r"""The judge's arithmetic: kernel values, sums of them and products with weights, with error bounds.
+r"""The certificate's arithmetic: kernel values, sums of them and products with weights, with error bounds.
 
 Nothing here is shared with the solvers, and nothing is compiled: it is NumPy and SciPy on the examples as
 given. With unit roundoff u = 2^-53 and ``g_m = m u / (1 - m u)``, sums and their bounds are as follows.
@@ -181,16 +181,41 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
     for columns, b in row_blocks(X, _COLUMNS):
         right = metric.ready(b)
         for rows, a in row_blocks(X, metric.rows):
+            if metric.direct and rows.start >= columns.stop:
+                continue  # differences cost the more the more features there are; their squares are symmetric
             gram[rows, columns], _, _ = metric.block(metric.ready(a), right)
+            if metric.direct:
+                gram[columns, rows] = gram[rows, columns].T
     return gram
 
 
 def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector) -> Sum:
     """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
-    if kernel.name == "gaussian" and not (metric := _Metric(kernel, X, X)).direct:
-        found = _column_sums(gram, c, metric.relative)
-        return Sum(found.value, found.error + _exponents(kernel) * float(np.abs(c).sum()))
-    return kernel_sums(kernel, X, X, c)  # the bounds of other kernels need more than the kernel values
+    if kernel.name != "gaussian":
+        return kernel_sums(kernel, X, X, c)  # the bounds of other kernels need more than the kernel values
+    metric, size = _Metric(kernel, X, X), float(np.abs(c).sum())
+    found = _column_sums(gram, c, metric.relative)
+    error = found.error + _exponents(kernel) * size
+    if metric.direct:
+        error = error + _distance_errors(gram, c, metric.d)
+    return Sum(found.value, error)
+
+
+def _distance_errors(K: npt.NDArray[np.float64], c: Vector, d: int) -> Vector:
+    """Bound the errors of ``K c`` that come from squared distances t summed over d features.
+
+    A relative error e of t changes exp(-t) by e t exp(-t) = -e K log K. The error of K itself changes that
+    by no more than K's own rounding.
+    """
+    from scipy.special import xlogy  # imported here to keep `import svmrepro.solvers` light
+
+    support = np.flatnonzero(c)
+    total = np.zeros(len(K))
+    for first in range(0, support.size, _COLUMNS):
+        members = support[first : first + _COLUMNS]
+        values = K[:, members]
+        total += (4.0 * UNIT - xlogy(values, values)) @ np.abs(c[members])
+    return growth(d + 5) * total
 
 
 def _column_sums(K: npt.NDArray[np.float64], c: Vector, relative: float) -> Sum:

@@ -145,6 +145,8 @@ class SolverSpec:
                 raise ValueError(f"{said} be like {default!r}, got {value!r}")
             if value < 0:
                 raise ValueError(f"{said} not be negative, got {value!r}")
+            if key == "threads" and value < 1:
+                raise ValueError(f"{said} be at least 1, got {value!r}")
             given[key] = type(default)(value)
         return {**self.options, **given, **self.fixed}
 
@@ -335,9 +337,9 @@ _ALL = (
     ),
     SolverSpec(
         "svmlight",
-        "decomposition.svmlight",
+        "decomposition.svmlight.classification",
         "decomposition with working sets of q, Joachims 1999 (SVM-light)",
-        _SVMLIGHT_OPTIONS,
+        {**_SVMLIGHT_OPTIONS, "plain": False},
         starts=True,
     ),
     SolverSpec(
@@ -353,14 +355,14 @@ _ALL = (
         "smo-newton",
         "decomposition.smo_newton",
         "second-order SMO with planning ahead, and Newton steps on the free multipliers",
-        {"cache_mb": 200.0, "single": False, "shrinking": True},
+        {"cache_mb": 200.0, "single": False, "shrinking": True, "threads": 1},
         (BIAS,),
         tolerance_factor=1.0,
         starts=True,
     ),
     SolverSpec(
         "svmlight-ordinal",
-        "decomposition.svmlight_ordinal",
+        "decomposition.svmlight.ordinal",
         "decomposition over all pairs of different ranks, Joachims 2006, section 3.2",
         _SVMLIGHT_OPTIONS,
         (LINEAR, NO_BIAS),

@@ -93,6 +93,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Stopping tolerance on the KKT conditions, ``eps`` of :func:`~svmrepro.solvers.solve`.
     cache_mb : float, optional
         Size of the cache of kernel rows; the solver's own default if None.
+    threads : int, optional
+        Among how many threads a solver that can do so divides its work; one thread if None. The result is the
+        same, bit by bit.
     time_limit : float, optional
         CPU seconds for each pair of classes. A fit that reaches it warns and is still usable.
     class_weight : dict or "balanced", optional
@@ -146,6 +149,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         coef0: float = 0.0,
         tol: float = 1e-3,
         cache_mb: float | None = None,
+        threads: int | None = None,
         time_limit: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
         probability: bool = False,
@@ -161,6 +165,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef0 = coef0
         self.tol = tol
         self.cache_mb = cache_mb
+        self.threads = threads
         self.time_limit = time_limit
         self.class_weight = class_weight
         self.probability = probability
@@ -392,6 +397,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options = dict(self.options or {})
         if self.cache_mb is not None:
             options["cache_mb"] = _plain(self.cache_mb)
+        if self.threads is not None:
+            options["threads"] = _plain(self.threads)
         solution = solve(
             problem,
             self.solver,

@@ -77,7 +77,8 @@ class Solution:
         ``w_c.x_i - w_c.x_j < 1``. Any other choice gives a valid plane too, so rounding only loosens the
         bound.
     loss : {"hinge", "squared hinge", "pairs"}
-        The loss that ``weights`` minimise, see :mod:`svmrepro.solvers.certificate.judge`; set by the driver.
+        The loss that ``weights`` minimise, see :mod:`svmrepro.solvers.certificate.optimality`; set by the
+        driver.
     promise : {"kkt", "gap", "relative gap"}
         What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; set by the driver.
     end : Start, optional

@@ -25,7 +25,7 @@ _MEMORY = Path("__pycache__") / f"source.{sys.implementation.cache_tag}.json"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 #: Excluded from the fingerprints of solvers, although measured code refers to them: the registry (a new entry
-#: changes no other solver), the judge, the search for multipliers of solvers that return none, and this
+#: changes no other solver), the certificate, the search for multipliers of solvers that return none, and this
 #: module.
 _NOT_MEASURED = (
     "solvers.registry",

@@ -75,7 +75,7 @@ class UserSolver:
         """Raise UserSolverError unless the function is given as ``package.module:function``."""
         module, _, function = self.function.partition(":")
         if not (function.isidentifier() and all(part.isidentifier() for part in module.split("."))):
-            what = f"{self.function!r} is no package.module:function"
+            what = f"{self.function!r} is not of the form package.module:function"
             raise UserSolverError(f"{self}: {what}" if self.name else what)
 
     def load(self) -> Callable[..., Any]:
@@ -87,7 +87,7 @@ class UserSolver:
             told = " ".join(str(error).split()) or type(error).__name__
             raise UserSolverError(f"{self}: {type(error).__name__}: {told}") from error
         if not callable(function):
-            raise UserSolverError(f"{self} is no function")
+            raise UserSolverError(f"{self} is not a function")
         return function  # type: ignore[no-any-return]
 
 
@@ -166,7 +166,7 @@ def _as_solution(name: str, answer: Any) -> Solution:
     try:
         alpha, bias = np.asarray(answer.alpha, dtype=np.float64), float(answer.bias)
     except (TypeError, ValueError) as error:
-        raise UserSolverError(f"{name} returned alpha and bias that are no numbers: {error}") from None
+        raise UserSolverError(f"{name} returned alpha and bias that are not numbers: {error}") from None
     status = getattr(answer, "status", OPTIMAL)
     return Solution(alpha, getattr(answer, "weights", None), bias, status, iterations, evaluations)
 
@@ -178,4 +178,4 @@ def _counted(name: str, key: str, answer: Any) -> int:
             return int(value)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise UserSolverError(f"{name} returned {key}: {value!r} is no count")
+    raise UserSolverError(f"{name} returned {key}: {value!r} is not a count")

@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import overload
 from svmrepro.solvers.caches.feature_columns import count_all, exchange, fill, fill_distances, look_up
 from svmrepro.solvers.caches.lru import CACHE, RowCache, build_cache, claim, forget, make_newest
+from svmrepro.solvers.caches.single_rows import fill_single
 from svmrepro.solvers.compilation.compiled import compiled
 
 __all__ = [
@@ -27,23 +28,26 @@ __all__ = [
     "forget",
     "kept",
     "rearrange_rows",
+    "rearrange_slots",
     "row_of",
     "span",
 ]
 
 
 def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:
-    """Fill a row by ``count_all`` if its entries are bytes, else by ``fill``."""
+    """Fill a row by ``count_all``, ``fill_single`` or ``fill``, as the type of its entries requires."""
     if out.dtype == np.uint8:
         return int(count_all(panel, i, first, last, out))
-    return int(fill(store, panel, block, shape, i, first, last, out))
+    of = fill_single if out.dtype == np.float32 else fill
+    return int(of(store, panel, block, shape, i, first, last, out))
 
 
 @overload(fill_row, inline="always")
 def _fill_row(store, panel, block, shape, i, first, last, out):
     if out.dtype == types.uint8:
         return lambda store, panel, block, shape, i, first, last, out: count_all(panel, i, first, last, out)
-    return lambda store, panel, block, shape, i, first, last, out: fill(
+    of = fill_single if out.dtype == types.float32 else fill
+    return lambda store, panel, block, shape, i, first, last, out: of(
         store, panel, block, shape, i, first, last, out
     )
 
@@ -156,19 +160,10 @@ def fetch(cache, store, panel, block, shape, i, m, which):
     return np.int64(which)
 
 
-def signature(cache: Any) -> Any:
-    """Return the signature of :func:`rearrange_rows` for a type of cache."""
-    return types.void(cache, types.int64[:, ::1])
-
-
-@compiled(signature(CACHE))
-def rearrange_rows(cache, pairs):
-    """Apply a change of order to all rows, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`.
-
-    If an exchange would move an entry from the missing end of a row into its known part, the row is cut off
-    before that entry.
-    """
-    for slot in range(cache.owner.size):
+@compiled()
+def rearrange_slots(cache, pairs, first, last):
+    """Do what :func:`rearrange_rows` does, for some of the slots."""
+    for slot in range(first, last):
         have = cache.have[slot]
         if cache.owner[slot] < 0:
             continue
@@ -183,3 +178,18 @@ def rearrange_rows(cache, pairs):
             exchange(cache.packed[slot], pairs[:count])
         else:
             exchange(cache.rows[slot], pairs[:count])
+
+
+def signature(cache: Any) -> Any:
+    """Return the signature of :func:`rearrange_rows` for a type of cache."""
+    return types.void(cache, types.int64[:, ::1])
+
+
+@compiled(signature(CACHE))
+def rearrange_rows(cache, pairs):
+    """Apply a change of order to all rows, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`.
+
+    If an exchange would move an entry from the missing end of a row into its known part, the row is cut off
+    before that entry.
+    """
+    rearrange_slots(cache, pairs, 0, cache.owner.size)

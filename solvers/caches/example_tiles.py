@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from svmrepro.solvers.caches.example_levels import Levels, exchange_in_levels, level_products, level_tiles_of
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.gaussian_tiles import gaussian_tiles, gaussian_tiles_of_four
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER, dot_tiles, dot_tiles_of_four
 
 PART = 1024  # entries of a row computed at a time: four rows fit into the first-level cache
 
 
 class Tiles(NamedTuple):
-    """Examples in tiles, as doubles or as bytes, and the workspace for rows computed together.
+    """Examples in tiles, as doubles, bytes or singles, and the workspace for rows computed together.
 
     Attributes
     ----------
@@ -26,14 +27,25 @@ class Tiles(NamedTuple):
         Examples of any values; or empty.
     levels : ndarray of int8, shape (tiles, ceil(d / 4), TILE, 4)
         Examples of few values, see :mod:`svmrepro.solvers.caches.example_levels`; or empty.
+    singles : ndarray of float32, shape (tiles, d, TILE)
+        Examples scaled for a Gaussian kernel in single precision, see
+        :mod:`svmrepro.solvers.caches.single_rows`; or empty.
+    scaled : ndarray of float32, shape (n, d)
+        The same in their original order; or empty.
     sums : ndarray of float64, shape (tiles * TILE,)
         Sums of their levels.
     scale : ndarray of float64, shape (3,)
         Their unit, their lowest level, and d.
     dots : ndarray of float64, shape (TOGETHER, PART), or (1, PART) if rows are computed one by one
         Workspace: parts of rows.
+    part : ndarray of float64, shape (PART,)
+        Workspace: part of a row before it is rounded.
+    powers : ndarray of float32, shape (TOGETHER, PART)
+        Workspace: parts of rows in single precision.
     own, own_levels : ndarray of float64, shape (d, TOGETHER), and of uint8, shape (ceil(d / 4), TOGETHER, 4)
         Workspace: the examples whose rows are computed.
+    own_scaled : ndarray of float32, shape (d, TOGETHER)
+        The same in single precision.
     used : ndarray of uint32, shape (d,)
         Workspace: features in which one of them is not 0.
     added : ndarray of float64, shape (TOGETHER,)
@@ -44,11 +56,16 @@ class Tiles(NamedTuple):
 
     values: Any
     levels: Any
+    singles: Any
+    scaled: Any
     sums: Any
     scale: Any
     dots: Any
+    part: Any
+    powers: Any
     own: Any
     own_levels: Any
+    own_scaled: Any
     used: Any
     added: Any
     mates: Any
@@ -71,17 +88,22 @@ def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> 
     d = X.shape[1]
     values, bytes_, sums = np.zeros((0, 0, 0)), np.zeros((0, 0, 0, 0), dtype=np.int8), np.zeros(0)
     if levels is None:
-        values = _value_tiles(X)
+        values = in_tiles(X)
     else:
         bytes_, sums = level_tiles_of(X, levels)
     return Tiles(
         values=values,
         levels=bytes_,
+        singles=np.zeros((0, 0, 0), dtype=np.float32),
+        scaled=np.zeros((0, 0), dtype=np.float32),
         sums=sums,
         scale=np.array([levels.unit, levels.lowest, d] if levels else [1.0, 0.0, d]),
         dots=np.zeros((TOGETHER if together else 1, PART)),
+        part=np.zeros(PART),
+        powers=np.zeros((TOGETHER, PART), dtype=np.float32),
         own=np.zeros((values.shape[1], TOGETHER)),
         own_levels=np.zeros((bytes_.shape[1], TOGETHER, 4), dtype=np.uint8),
+        own_scaled=np.zeros((d, TOGETHER), dtype=np.float32),
         used=np.zeros(d, dtype=np.uint32),
         added=np.zeros(TOGETHER),
         mates=np.zeros(TOGETHER, dtype=np.int64),
@@ -92,13 +114,18 @@ def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> 
 
 def copy_of(tiles: Tiles) -> Tiles:
     """Return tiles whose examples can be exchanged without changing the given ones."""
-    return tiles._replace(values=tiles.values.copy(), levels=tiles.levels.copy(), sums=tiles.sums.copy())
+    return tiles._replace(
+        values=tiles.values.copy(),
+        levels=tiles.levels.copy(),
+        singles=tiles.singles.copy(),
+        sums=tiles.sums.copy(),
+    )
 
 
-def _value_tiles(X: Any) -> Any:
-    """Return examples as :class:`Tiles`' ``values``, padded with zeros."""
+def in_tiles(X: Any) -> Any:
+    """Return examples, shape (n, d), as :class:`Tiles`' ``values``, padded with zeros."""
     n, d = X.shape
-    tiles = np.zeros((-(-n // TILE), d, TILE))
+    tiles = np.zeros((-(-n // TILE), d, TILE), dtype=X.dtype)
     whole = n // TILE
     tiles[:whole] = X[: whole * TILE].reshape(whole, TILE, d).transpose(0, 2, 1)
     if n % TILE:
@@ -180,6 +207,23 @@ def products_together(panel, mates, count, first, last):
 
 
 @compiled()
+def powers_together(panel, mates, count, first, last):
+    """Do what :func:`products_together` does, for kernel values in ``powers``."""
+    tiles = panel.tiles
+    scaled, own = tiles.scaled, tiles.own_scaled
+    for r in range(count):
+        x = scaled[mates[r]]
+        for c in range(x.size):
+            own[c, r] = x[c]
+    tile, stop = first // TILE, (last + TILE - 1) // TILE
+    if count == 1:
+        gaussian_tiles(tiles.singles, tile, stop, own, tiles.powers)
+    else:
+        gaussian_tiles_of_four(tiles.singles, tile, stop, own, tiles.powers)
+    return count * (last - first) * own.shape[0]
+
+
+@compiled()
 def products_by_parts(panel, i, first, last, out):
     """Do what :func:`products` does, by :func:`products_together`."""
     mates, at, touched = panel.tiles.mates, first, 0
@@ -204,7 +248,12 @@ def part_end(first, last):
 def exchange_in_tiles(tiles, pairs):
     """Exchange examples."""
     exchange_in_levels(tiles.levels, tiles.sums, pairs)
-    values = tiles.values
+    _exchange(tiles.values, pairs)
+    _exchange(tiles.singles, pairs)
+
+
+@compiled()
+def _exchange(values, pairs):
     if values.shape[0] == 0:
         return
     for p in range(pairs.shape[0]):

@@ -85,7 +85,7 @@ class Panel(NamedTuple):
     table: Any
 
 
-def build_panel(problem: Problem) -> Panel:
+def build_panel(problem: Problem, plain: bool = False) -> Panel:
     """Lay the examples of a problem out, in their original order.
 
     Parameters
@@ -95,6 +95,8 @@ def build_panel(problem: Problem) -> Panel:
         dense columns if at least a twentieth of the data is nonzero. Data that would take more than 1 GiB
         keep their storage, and so do binary data with few ones: moving their columns would cost more than
         reading them saves.
+    plain : bool
+        Whether binary data keep their storage in any case.
 
     Returns
     -------
@@ -104,7 +106,7 @@ def build_panel(problem: Problem) -> Panel:
     store = problem.prepare()
     tiles, bits = build_tiles(np.zeros((0, 0)), together=False), bit_columns.allocate(0, 0, np.zeros(0))
     at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
-    kind = form(problem)
+    kind = form(problem, plain)
     if kind in ("bytes", "columns", "levels"):
         if problem.storage == "csr":  # perhaps centred
             csr = sp.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=(n, d))
@@ -143,9 +145,15 @@ def _small_table(gamma: float) -> Any:
     return np.outer(np.exp(-16.0 * gamma * sixteen), np.exp(-gamma * sixteen)).ravel()
 
 
-def form(problem: Problem) -> str:
-    """Return how a panel holds the examples: "bytes", "levels", "columns" or the problem's storage."""
+def form(problem: Problem, plain: bool = False) -> str:
+    """Return how a panel holds the examples: "bytes", "levels", "columns" or the problem's storage.
+
+    A ``plain`` panel of packed bits or index lists holds none: rows are dot products of one example after the
+    other, as :mod:`svmrepro.solvers.storage.row_products` computes them.
+    """
     store, n, d = problem.prepare(), problem.n, problem.d
+    if plain and problem.storage in ("bits", "index"):
+        return problem.storage
     if problem.storage in ("bits", "index"):
         entries = n * problem.layout("columns in use", _columns_in_use)
         pays = entries <= _BYTE_LIMIT and store.norms.sum() >= _BYTES_FROM * entries
@@ -171,9 +179,9 @@ def _columns_in_use(problem: Problem) -> int:
     return int(np.unique(X.indices).size if sp.issparse(X) else np.count_nonzero(X.any(axis=0)))
 
 
-def cheap_rows(problem: Problem) -> bool:
+def cheap_rows(problem: Problem, plain: bool = False) -> bool:
     """Tell whether computing a kernel row takes about as long as reading it from memory."""
-    kind = form(problem)
+    kind = form(problem, plain)
     return kind in ("bytes", "precomputed") or (kind == "columns" and problem.d < _CHEAP)
 
 
@@ -330,9 +338,9 @@ def shape_polynomial(store, panel, i, first, last, out):
         out[k] = value
 
 
-def block_of(problem: Problem) -> tuple[Any, Any]:
-    """Return the compiled functions ``block`` and ``shape`` for a problem."""
-    kind, store = form(problem), problem.prepare()
+def block_of(problem: Problem, plain: bool = False) -> tuple[Any, Any]:
+    """Return the compiled functions ``block`` and ``shape`` for a problem and its panel; see :func:`form`."""
+    kind, store = form(problem, plain), problem.prepare()
     shape = {
         "linear": shape_none,
         "gaussian": shape_gaussian,

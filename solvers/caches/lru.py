@@ -14,7 +14,8 @@ from numba import typeof
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
 
-ENTRY_BYTES = {"double": 8, "single": 4, "byte": 1, "distance": 1}
+ENTRY_BYTES = {"double": 8, "single": 4, "rounded": 4, "byte": 1, "distance": 1}
+_ROWS = {"byte": np.uint8, "rounded": np.float32}  # where entries are not double
 
 _FIRST_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
@@ -40,7 +41,7 @@ class RowCache(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of float64 or uint8, shape (slots, length) or (least, length)
+    rows : ndarray of float64, float32 or uint8, shape (slots, length) or (least, length)
         The rows; if they are stored in ``packed``, those requested last.
     packed : ndarray of float32 or uint8, shape (slots, length) or (0, length)
         Rows in single precision, or squared distances of binary data.
@@ -78,8 +79,9 @@ def build_cache(
         Length of a row.
     limit_bytes : float
         Memory limit for the rows, in bytes.
-    precision : {"double", "single", "byte", "distance"}
-        Precision of the entries. A byte holds an entry up to 255, or the distance that an entry depends on.
+    precision : {"double", "single", "rounded", "byte", "distance"}
+        Precision of the entries: "single" is widened at each request, "rounded" is not. A byte holds an entry
+        up to 255, or the distance that an entry depends on.
     cheap : bool
         Whether computing a row takes about as long as reading it from memory. The cache then starts small.
     least : int
@@ -93,7 +95,7 @@ def build_cache(
     entry = ENTRY_BYTES[precision]
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
     first = min(slots, max(_FIRST_ROWS, least, _FIRST_BYTES // (entry * n))) if cheap else slots
-    rows = np.empty((least if packs else slots, n), np.uint8 if precision == "byte" else np.float64)
+    rows = np.empty((least if packs else slots, n), _ROWS.get(precision, np.float64))
     packed = np.empty((slots if packs else 0, n), np.uint8 if precision == "distance" else np.float32)
     return over(rows, packed, n, first)
 
@@ -124,6 +126,7 @@ CACHE = typeof(build_cache(2, 0.0, "double"))
 CACHES = {
     "double": CACHE,
     "single": CACHE,
+    "rounded": typeof(build_cache(2, 0.0, "rounded")),
     "byte": typeof(build_cache(2, 0.0, "byte")),
     "distance": typeof(build_cache(2, 0.0, "distance")),
 }

@@ -1,4 +1,4 @@
-"""The certificate of a solution: what the judge found, and when it passes."""
+"""The certificate of a solution: what was found, and when it passes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from svmrepro.solvers.registry import GAP, KKT
 
-_SLACK = 0.01  # tolerated excess, as a share of eps
+_SLACK = 0.01  # tolerated excess, as a share of what is allowed
 _INFEASIBLE = 1e-9  # largest violation of the equality constraint, as a share of the multipliers' sum
 _DRIFT = 1e-6  # largest error of a weight, as a share of the sum of its absolute terms
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Result of an independent check; :mod:`svmrepro.solvers.certificate.judge` says what it promises.
+    """Result of an independent check; :mod:`svmrepro.solvers.certificate.optimality` says what it promises.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class Certificate:
         ``eps`` (a threshold at the midpoint has half the pair gap); weights agree with multipliers to eps;
         and the equality constraint holds to 1e-9 of the multipliers' sum. ``gap``: the gap is at most eps
         times the sum of the C_i. ``relative gap``: it is at most eps times the primal objective. An excess of
-        a hundredth of eps plus the rounding of the judge is tolerated, but a value never passes above twice
-        what is allowed.
+        a hundredth of what is allowed, plus the rounding of the check itself, is tolerated. A value above
+        twice what is allowed never passes.
 
         Parameters
         ----------

@@ -7,5 +7,7 @@ table_lookup    look-up in a table held in registers
 fixed_point     passes over numbers in fixed point
 bit_planes      bits of many numbers, turned into bytes
 vector_loops    loops in explicit vector instructions
+gaussian_tiles  Gaussian kernel values in single precision
+atomics         words of memory that threads share
 random_numbers  pseudo-random numbers for compiled code
 """

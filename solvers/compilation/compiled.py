@@ -48,9 +48,9 @@ def source(function: Any) -> Callable[..., Any]:
 
 
 @cache
-def version(function: Any, signature: Any) -> Any:
-    """Return a compiled function, compiled for another signature."""
-    return compiled(signature)(source(function))
+def version(function: Any, signature: Any, **options: Any) -> Any:
+    """Return a compiled function, compiled for another signature, with options of :func:`compiled`."""
+    return compiled(signature, **options)(source(function))
 
 
 class FirstClass(types.WrapperAddressProtocol):

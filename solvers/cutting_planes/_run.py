@@ -43,6 +43,11 @@ class CuttingPlaneRun:
         """Return an upper bound on the coefficient of an example in a normal."""
         return 1.0 / self.weights.whole
 
+    def iteration_bound(self, reach: float) -> float:
+        """Return the bound on iterations of Joachims 2006, Lemma 2, for R of ``reach`` largest norms."""
+        R = reach * self.data.layout.radius
+        return max(2.0 / self.eps, 8.0 * self.total * R**2 / self.eps**2)
+
     def scored(self, w: Vector, f: Vector, work: int, step_limit: int) -> bool:
         """Continue a pass for X w, unless the limit is reached; return whether the scores f are complete."""
         if not self.inside and self.passes >= step_limit:

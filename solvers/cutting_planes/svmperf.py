@@ -78,4 +78,4 @@ def advance(run: SvmPerfRun, work: int, step_limit: int) -> str | None:
 
 def finish(run: SvmPerfRun, status: str) -> Solution:
     """Return the optimum over the current planes."""
-    return run.solution(status, run.planes.w, run.planes.xi)
+    return run.solution(status, run.planes.w, run.planes.xi, iteration_bound=run.iteration_bound(1.0))

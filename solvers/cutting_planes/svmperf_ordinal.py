@@ -98,4 +98,5 @@ def _add(run: SvmPerfOrdinalRun, work: int) -> str | None:
 def finish(run: SvmPerfOrdinalRun, status: str) -> Solution:
     """Return the optimum over the current planes."""
     pairs, planes = run.pairs, run.planes
-    return run.solution(status, planes.w, planes.xi, ranks=float(pairs.R), pairs=float(pairs.m))
+    info = {"ranks": float(pairs.R), "pairs": float(pairs.m), "iteration_bound": run.iteration_bound(2.0)}
+    return run.solution(status, planes.w, planes.xi, **info)

@@ -7,11 +7,12 @@ _pair_selection          the scans that select a working set and update the grad
 _fixed_gradient          the gradient in fixed point, for rows of distances
 _shrinking               which examples leave the active set, and how they return
 _gradient_rows           the gradient from many kernel rows at once
+_restoring               the gradient computed anew, and refined where rows are in single precision
 _rows_ahead              kernel rows computed together with one that is requested
+_statistics              bytes moved and step lengths of a run
 planning_readings        planning ahead, with what its paper leaves open as options
 smo_newton               the same, with Newton steps on the free multipliers in between
 conjugate                steps along conjugate directions (Torres-Barran, Alaiz and Dorronsoro 2021)
-svmlight                 working sets of q examples (Joachims 1999)
-_svmlight_iteration      its iteration
-svmlight_ordinal         ordinal regression over all pairs (Joachims 2006, section 3.2)
+threads/                 passes over the active set, divided among several threads
+svmlight/                working sets of q examples (Joachims 1999)
 """

@@ -110,46 +110,71 @@ def _recall(state, first, last):
 
 
 @compiled()
-def _partner(state, row, m, i, tiny, wide, hint):
-    fixed, status = state.screen, state.status
-    G, scalars = fixed.G, fixed.scalars
-    if not scalars.valid:
-        return best_partner(state.G, state.diagonal, row, status, m, i, tiny, wide, fixed.screen, hint)
-    distances, table = row
-    top, full = G[i], m - m % LANES
-    best, j = fixed_point.best(distances, fixed.inverses, G, status, full, scalars.used, top, DOWN)
+def best_in(fixed, status, row, first, m, i):
+    """Return the largest gain with i from position ``first`` to m, and its last position; or 0 and -1."""
+    distances, G = row[0], fixed.G
+    top, full = G[i], m - (m - first) % LANES
+    best, j = fixed_point.best(
+        distances[first:], fixed.inverses, G[first:], status[first:], full - first, fixed.scalars.used, top,
+        DOWN,
+    )  # fmt: skip
+    j = j + first if j >= 0 else j
     for k in range(full, m):
         if (status[k] & DOWN) != 0 and G[k] < top:
             slope = float(np.float32(np.int64(top) - np.int64(G[k])))
             gain = slope * slope * fixed.inverses[distances[k]]
             if gain >= best:
                 best, j = gain, np.int64(k)
-    if j < 0:
-        return -1, 0.0
-    slope = UNIT * (np.int64(top) - np.int64(G[j]))
-    return j, slope * slope / max(2.0 * (table[0] - table[distances[j]]), tiny)
+    return best, j
 
 
 @compiled()
-def _move(state, row1, row2, mu, Q, m, wide, eps):
-    fixed, status, error = state.screen, state.status, state.scalars.error
-    G, scalars, table = fixed.G, fixed.scalars, row1[1]
+def gain_of(state, row, i, j, tiny):
+    """Return a partner and its gain in double precision."""
+    if j < 0:
+        return -1, 0.0
+    G = state.screen.G
+    slope = UNIT * (np.int64(G[i]) - np.int64(G[j]))
+    return j, slope * slope / max(2.0 * (row[1][0] - row[1][row[0][j]]), tiny)
+
+
+@compiled()
+def _partner(state, row, m, i, tiny, wide, hint):
+    fixed, status = state.screen, state.status
+    if not fixed.scalars.valid:
+        return best_partner(state.G, state.diagonal, row, status, m, i, tiny, wide, fixed.screen, hint)
+    return gain_of(state, row, i, best_in(fixed, status, row, 0, m, i)[1], tiny)
+
+
+@compiled()
+def stays_fixed(state, mu, Q, m, eps):
+    """Tell whether the gradient is in fixed point, also after a step; else have it in double precision."""
+    scalars = state.screen.scalars
     if scalars.valid:
         # |K_ik - K_jk| <= |phi(x_i) - phi(x_j)| |phi(x_k)| <= sqrt(Q), by Cauchy and Schwarz.
         fits = scalars.largest + abs(mu) * math.sqrt(Q) < _RANGE and abs(mu) < _LONGEST
-        if not (fits and error + UNIT <= _SHARE * eps):
+        if not (fits and state.scalars.error + UNIT <= _SHARE * eps):
             _recall(state, 0, m)
             scalars.valid = False
-    if not scalars.valid:
-        top, highest, bottom, lowest = move_gradient(
-            state.G, row1, row2, state.G[:0], 0.0, mu, status, m, wide, fixed.screen.low
-        )
-        return top, highest + error, bottom, lowest - error
-    changes, near, far = fixed.changes, row1[0], row2[0]
-    for k in range(scalars.used):
+    return scalars.valid
+
+
+@compiled()
+def move_in(fixed, status, row1, row2, mu, first, m):
+    """Take a step from position ``first`` to m.
+
+    Return the largest value over I_up, its last position, or -1, the smallest one over I_down, and the
+    largest absolute one.
+    """
+    G, changes, table, used = fixed.G, fixed.changes, row1[1], fixed.scalars.used
+    near, far = row1[0], row2[0]
+    for k in range(used):
         changes[k] = np.int64(np.rint(mu * table[k] * (1.0 / UNIT)))  # modulo 2^32
-    full = m - m % LANES
-    best, top, least, largest = fixed_point.move(near, far, changes, G, status, full, scalars.used, UP, DOWN)
+    full = m - (m - first) % LANES
+    best, top, least, largest = fixed_point.move(
+        near[first:], far[first:], changes, G[first:], status[first:], full - first, used, UP, DOWN
+    )
+    top = top + first if top >= 0 else top
     for k in range(full, m):
         G[k] = np.int64(G[k]) - (np.int64(changes[near[k]]) - np.int64(changes[far[k]]))
         value = np.int64(G[k])
@@ -158,39 +183,61 @@ def _move(state, row1, row2, mu, Q, m, wide, eps):
             best, top = value, np.int64(k)
         if (status[k] & DOWN) != 0:
             least = min(least, value)
-    scalars.largest = UNIT * largest
-    error += UNIT
-    state.scalars.error = error
-    highest = UNIT * best + error if top >= 0 else NONE
-    return top, highest, -1, UNIT * least - error
+    return best, top, least, largest
 
 
-def _is_fixed(state: Any) -> bool:
-    return "inverses" in state.types[state.fields.index("screen")].fields
+@compiled()
+def extremes_of(state, best, top, least, largest):
+    """Return the extremes after a step, from the results of :func:`move_in`."""
+    state.screen.scalars.largest = UNIT * largest
+    state.scalars.error += UNIT
+    error = state.scalars.error
+    return top, UNIT * best + error if top >= 0 else NONE, -1, UNIT * least - error
+
+
+@compiled()
+def _move(state, row1, row2, mu, Q, m, wide, eps):
+    fixed, status = state.screen, state.status
+    if not stays_fixed(state, mu, Q, m, eps):
+        error = state.scalars.error
+        top, highest, bottom, lowest = move_gradient(
+            state.G, row1, row2, state.G[:0], 0.0, mu, status, m, wide, fixed.screen.low
+        )
+        return top, highest + error, bottom, lowest - error
+    best, top, least, largest = move_in(fixed, status, row1, row2, mu, 0, m)
+    return extremes_of(state, best, top, least, largest)
+
+
+def is_fixed(state: Any) -> bool:
+    """Tell whether a state, or a type of states, has a gradient in fixed point."""
+    screen = (
+        state.types[state.fields.index("screen")].fields if hasattr(state, "types") else state.screen._fields
+    )
+    return "inverses" in screen
 
 
 def begin(state: Any, eps: float, m: int) -> None:
     """Round the gradient to fixed point, if the state has one and it pays."""
-    if isinstance(state.screen, FixedGradient):
+    if is_fixed(state):
         _begin(state, eps, m)
 
 
 @overload(begin, inline="always")
 def _begin_of(state, eps, m):
-    if _is_fixed(state):
+    if is_fixed(state):
         return lambda state, eps, m: _begin(state, eps, m)
     return lambda state, eps, m: None
 
 
 def recall(state: Any, first: int, last: int) -> None:
     """Have ``G[first:last]`` in double precision."""
-    if isinstance(state.screen, FixedGradient):
+    if is_fixed(state):
         _recall(state, first, last)
 
 
 @overload(recall, inline="always")
 def _recall_of(state, first, last):
-    if _is_fixed(state):
+    if is_fixed(state):
         return lambda state, first, last: _recall(state, first, last)
     return lambda state, first, last: None
 
@@ -200,14 +247,14 @@ def partner(state: Any, row: Any, m: int, i: int, tiny: float, wide: Any, hint: 
 
     In fixed point, gains are compared in single precision.
     """
-    if isinstance(state.screen, FixedGradient):
+    if is_fixed(state):
         return _partner(state, row, m, i, tiny, wide, hint)
     return best_partner(state.G, state.diagonal, row, state.status, m, i, tiny, wide, state.screen, hint)
 
 
 @overload(partner, inline="always")
 def _partner_of(state, row, m, i, tiny, wide, hint):
-    if _is_fixed(state):
+    if is_fixed(state):
         return lambda state, row, m, i, tiny, wide, hint: _partner(state, row, m, i, tiny, wide, hint)
     return lambda state, row, m, i, tiny, wide, hint: best_partner(
         state.G, state.diagonal, row, state.status, m, i, tiny, wide, state.screen, hint
@@ -219,7 +266,7 @@ def move(state: Any, row1: Any, row2: Any, mu: float, Q: float, m: int, wide: An
 
     Q is the curvature of the step.
     """
-    if isinstance(state.screen, FixedGradient):
+    if is_fixed(state):
         return _move(state, row1, row2, mu, Q, m, wide, eps)
     G, low = state.G, state.screen.low
     return move_gradient(G, row1, row2, G[:0], 0.0, mu, state.status, m, wide, low)
@@ -227,7 +274,7 @@ def move(state: Any, row1: Any, row2: Any, mu: float, Q: float, m: int, wide: An
 
 @overload(move, inline="always")
 def _move_of(state, row1, row2, mu, Q, m, wide, eps):
-    if _is_fixed(state):
+    if is_fixed(state):
         return lambda state, row1, row2, mu, Q, m, wide, eps: _move(state, row1, row2, mu, Q, m, wide, eps)
     return lambda state, row1, row2, mu, Q, m, wide, eps: move_gradient(
         state.G, row1, row2, state.G[:0], 0.0, mu, state.status, m, wide, state.screen.low

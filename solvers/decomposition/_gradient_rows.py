@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from numba import types
+from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
 from svmrepro.solvers.caches.bit_columns import STRETCH
-from svmrepro.solvers.caches.example_tiles import part_end, products_together
+from svmrepro.solvers.caches.example_tiles import part_end, powers_together, products_together
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.vector_loops import TILE
@@ -38,21 +39,105 @@ def signature(cache: Any) -> Any:
     )
 
 
+def round_as(rows: Any, row: Any) -> None:
+    """Round a part of a row as the kept ``rows`` are, in place: every use sees the same matrix."""
+    if rows.dtype == np.float32:
+        row[:] = row.astype(np.float32)
+
+
 @compiled()
-def subtract_together(G, store, panel, shape, changes, count, first, last):
-    """Subtract ``changes[r]`` times the row of the panel's ``mates[r]`` from G[first:last]."""
-    mates, touched = panel.tiles.mates, 0
+def _round(row):
+    for k in range(row.size):
+        row[k] = np.float32(row[k])
+
+
+@overload(round_as, inline="always")
+def _round_as(rows, row):
+    return (lambda rows, row: _round(row)) if rows.dtype == types.float32 else (lambda rows, row: None)
+
+
+@compiled(forceinline=True)
+def _subtract(part, change, row):
+    for k in range(part.size):
+        part[k] -= change * row[k]
+
+
+@compiled()
+def subtract_together(G, rows, store, panel, shape, changes, count, first, last):
+    """Subtract ``changes[r]`` times the row of the panel's ``mates[r]`` from G[first:last].
+
+    ``rows`` are the kept ones; only their type counts.
+    """
+    tiles, touched = panel.tiles, 0
     while first < last:
         end = part_end(first, last)
-        touched += products_together(panel, mates, count, first, end)
         part = G[first:end]
-        for r in range(count):
-            row, change = panel.tiles.dots[r, first % TILE :], changes[r]
-            shape(store, panel, mates[r], first, end, row)
-            for k in range(end - first):
-                part[k] -= change * row[k]
+        if tiles.singles.shape[0]:
+            touched += powers_together(panel, tiles.mates, count, first, end)
+            for r in range(count):
+                _subtract(part, changes[r], tiles.powers[r, first % TILE :])
+        else:
+            touched += products_together(panel, tiles.mates, count, first, end)
+            for r in range(count):
+                row = tiles.dots[r, first % TILE :]
+                shape(store, panel, tiles.mates[r], first, end, row)
+                round_as(rows, row)
+                _subtract(part, changes[r], row)
         first = end
     return touched
+
+
+@compiled(forceinline=True)
+def _cut(size, share, shares):
+    """Return where a share of a stretch begins."""
+    return size if share == shares else size * share // shares // 64 * 64
+
+
+@compiled()
+def subtract_part(
+    G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row, share, shares
+):
+    """Do what :func:`subtract_rows` does, for one of some equal shares of each stretch."""
+    order, count, done = panel.order, positions.size, 0
+    waiting, most = 0, panel.tiles.dots.shape[0]  # rows that are computed together
+    while count > 0:
+        first = begin + at // count * STRETCH
+        if first >= last:
+            return -1
+        if waiting == 0 and done > 0 and done >= work:
+            return at
+        end = min(first + STRETCH, last)
+        size = end - first
+        cut = _cut(size, share, shares)
+        first, size = first + cut, _cut(size, share + 1, shares) - cut
+        change, i = changes[at % count], np.int64(order[positions[at % count]])
+        at += 1
+        part, new = G[first : first + size], row[:size]
+        slot = cache.slot_of[i]
+        done += size
+        exact = cache.packed.shape[0] == 0 or cache.packed.itemsize == 1
+        touched = 0
+        if exact and slot >= 0 and cache.have[slot] >= end:
+            known = span(row_of(cache, panel, slot), first, size, new)[0]
+            _subtract(part, change, known)
+        elif most > 1:
+            panel.tiles.mates[waiting], panel.tiles.worst[waiting] = i, change
+            waiting += 1
+        else:
+            touched = block(store, panel, i, first, first + size, new)
+            shape(store, panel, i, first, first + size, new)
+            round_as(cache.rows, new)
+            _subtract(part, change, new)
+            cache.counts.entries += size
+        if waiting == most or (waiting > 0 and at % count == 0):
+            touched = subtract_together(
+                G, cache.rows, store, panel, shape, panel.tiles.worst, waiting, first, first + size
+            )
+            cache.counts.entries += waiting * size
+            waiting = 0
+        done += touched
+        cache.counts.touched += touched
+    return -1
 
 
 @compiled(signature(CACHE))
@@ -76,44 +161,9 @@ def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begi
     int
         How many stretches of rows are done; -1 when all are.
     """
-    order, count, done = panel.order, positions.size, 0
-    waiting, most = 0, panel.tiles.dots.shape[0]  # rows that are computed together
-    while count > 0:
-        first = begin + at // count * STRETCH
-        if first >= last:
-            return -1
-        if waiting == 0 and done > 0 and done >= work:
-            return at
-        size = min(STRETCH, last - first)
-        change, i = changes[at % count], np.int64(order[positions[at % count]])
-        at += 1
-        part, new = G[first : first + size], row[:size]
-        slot = cache.slot_of[i]
-        done += size
-        exact = cache.packed.shape[0] == 0 or cache.packed.itemsize == 1
-        touched = 0
-        if exact and slot >= 0 and cache.have[slot] >= first + size:
-            known = span(row_of(cache, panel, slot), first, size, new)[0]
-            for k in range(size):
-                part[k] -= change * known[k]
-        elif most > 1:
-            panel.tiles.mates[waiting], panel.tiles.worst[waiting] = i, change
-            waiting += 1
-        else:
-            touched = block(store, panel, i, first, first + size, new)
-            shape(store, panel, i, first, first + size, new)
-            for k in range(size):
-                part[k] -= change * new[k]
-            cache.counts.entries += size
-        if waiting == most or (waiting > 0 and at % count == 0):
-            touched = subtract_together(
-                G, store, panel, shape, panel.tiles.worst, waiting, first, first + size
-            )
-            cache.counts.entries += waiting * size
-            waiting = 0
-        done += touched
-        cache.counts.touched += touched
-    return -1
+    return subtract_part(
+        G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row, 0, 1
+    )
 
 
 @compiled(

@@ -79,13 +79,13 @@ def build_screen(n: int, table: Any, tiny: float) -> Screen:
 
 
 @compiled(fastmath=_NO_NAN)
-def _best_plain(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
+def _best_plain(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start):
     """Do what :func:`best_partner` does for rows of kernel values."""
     top, own, entries = G[i], diagonal[i], row[0]
     best, where, known = 0.0, -1, 0.0
     if hint >= 0:
         known = _gain(top, own, G[hint], diagonal[hint], entries[hint], status[hint], tiny)
-    for first in range(0, m, SPAN):
+    for first in range(start, m, SPAN):
         size = min(SPAN, m - first)
         g, d, r, s = (
             G[first : first + size],
@@ -104,7 +104,7 @@ def _best_plain(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
             highest = larger(_gain(top, own, g[k], d[k], r[k], s[k], tiny), highest)
         if highest > 0.0 and highest >= best:
             best, where = highest, first
-        if hint >= 0 or first >= _DIVIDED:
+        if hint >= 0 or first - start >= _DIVIDED:
             known = max(known, best)
     if where < 0:
         return -1, 0.0
@@ -140,7 +140,7 @@ def _candidates(screen, distances, first, size, top, known):
 
 
 @compiled(fastmath=_NO_NAN)
-def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
+def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start):
     """Do what :func:`best_partner` does for rows of distances."""
     distances, table = row
     top, own, values = G[i], diagonal[i], wide[0]
@@ -148,7 +148,7 @@ def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
     if hint >= 0:
         value = table[distances[hint]]
         known = _gain(top, own, G[hint], diagonal[hint], value, status[hint], tiny)
-    for first in range(0, m, SPAN):
+    for first in range(start, m, SPAN):
         blocks = _candidates(screen, distances, first, min(SPAN, m - first), top, known)
         while blocks:
             begin = first + _BLOCK * np.int64(trailing_zeros(blocks))
@@ -180,35 +180,37 @@ def best_partner(
     wide: Any,
     screen: Screen,
     hint: int,
+    start: int = 0,
 ) -> Any:
     """Return j in I_down that maximises ``(G_i - G_j)^2 / Q_ij``, and that value; or -1 and 0.
 
     Glasmachers 2008, eq. 3. Among equal values the last is taken, as in LIBSVM. ``tiny`` replaces a curvature
     that is not positive. ``row`` is as :func:`~svmrepro.solvers.caches.active_set_rows.row_of` returns it;
-    ``wide``, shape (>= 1, >= SPAN), is workspace. ``hint`` is a good partner, or -1.
+    ``wide``, shape (>= 1, >= SPAN), is workspace. ``hint`` is a good partner, or -1. Only positions from
+    ``start`` on are searched.
     """
     best = _best_plain if len(row) == 1 else _best_screened
-    return best(G, diagonal, row, status, m, i, tiny, wide, screen, hint)
+    return best(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start)
 
 
 @overload(best_partner, inline="always")
-def _best_partner(G, diagonal, row, status, m, i, tiny, wide, screen, hint):
+def _best_partner(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start=0):
     best = _best_plain if len(row) == 1 else _best_screened
-    return lambda G, diagonal, row, status, m, i, tiny, wide, screen, hint: best(
-        G, diagonal, row, status, m, i, tiny, wide, screen, hint
+    return lambda G, diagonal, row, status, m, i, tiny, wide, screen, hint, start=0: best(
+        G, diagonal, row, status, m, i, tiny, wide, screen, hint, start
     )
 
 
 @compiled(overflows=True, fastmath=_NO_NAN)
-def move_gradient(G, row1, row2, product, mix, mu, status, m, wide, low):
-    """``G -= mu (row1 - row2)``; return :func:`extremes`.
+def move_gradient(G, row1, row2, product, mix, mu, status, m, wide, low, start=0):
+    """``G -= mu (row1 - row2)`` from position ``start`` to m; return :func:`extremes` there.
 
     If ``product`` is not empty, ``product = row1 - row2 + mix product; G -= mu product``. ``wide``, shape
     (>= 2, >= SPAN), is workspace; ``low`` is :class:`Screen`'s.
     """
     top, bottom, above, below = NONE, -NONE, -1, -1
     screened, conjugate = low.size > 0, product.size > 0
-    for first in range(0, m, SPAN):
+    for first in range(start, m, SPAN):
         size = min(SPAN, m - first)
         near, q = low[first : first + size], product[first : first + size]
         g, a, b, s = (

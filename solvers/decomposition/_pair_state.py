@@ -48,6 +48,10 @@ class PairScalars:
     steps: int
     planned_steps: int
     offered_taken: int  # steps with an earlier working set
+    # If lengths are counted, for the planned steps and their successors (Lemma 3):
+    planned_gain: float  # gain of the last step if it was planned
+    newton_gain: float  # the gain of Newton's step in its place; 0 if it was not planned
+    least_double_gain: float  # least gain of two such steps, relative to Newton's gain
     updates: int  # entries of G updated
     between_free: int  # steps between two free multipliers
     between_free_entries: int  # entries of G that they updated

@@ -1,7 +1,8 @@
 """Kernel rows computed before they are requested, together with one that is.
 
 SMO requests the rows of the examples that violate the most, so that those that violate now are the next ones.
-Computing several rows in one pass over the examples takes a third of the time of one after the other.
+Computing several rows in one pass over the examples takes a third of the time of one after the other. But
+some are never requested, and the cache grows for them: writing to new memory costs as much as a short row.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import fetch
-from svmrepro.solvers.caches.example_tiles import PART, part_end, products_together
+from svmrepro.solvers.caches.example_tiles import part_end, powers_together, products_together
 from svmrepro.solvers.caches.feature_columns import Panel
 from svmrepro.solvers.caches.lru import RowCache, claim
 from svmrepro.solvers.compilation.compiled import compiled
@@ -20,21 +21,25 @@ from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 
+_SPAN = 256
 _LEAST_FEATURES = 16  # with fewer, reading the examples takes little of the time of a row
+_MANY_FEATURES = 32  # with fewer, rows computed ahead pay only if the cache does not grow much for them
 
 
 def looks_ahead(cache: RowCache, panel: Panel) -> bool:
     """Tell whether rows can be computed together, and enough of them kept."""
-    exact = cache.rows.dtype == np.float64 and not cache.packed.shape[0]
-    pays = panel.tiles.dots.shape[0] == TOGETHER and panel.tiles.used.size >= _LEAST_FEATURES
-    return exact and pays and cache.owner.size >= 4 * TOGETHER
+    whole = cache.rows.dtype != np.uint8 and not cache.packed.shape[0]
+    roomy = 2 * cache.counts.slots >= cache.called.size
+    pays = panel.tiles.used.size >= (_LEAST_FEATURES if roomy else _MANY_FEATURES)
+    together = panel.tiles.dots.shape[0] == TOGETHER
+    return bool(whole and together and pays and cache.owner.size >= 4 * TOGETHER)
 
 
 def fetch_ahead(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
 ) -> int:
     """Do what :func:`~svmrepro.solvers.caches.active_set_rows.fetch` does; compute other rows as well."""
-    if cache.packed.dtype == np.float32 and cache.rows.dtype == np.float64:
+    if cache.packed.dtype == np.float32 and cache.rows.dtype != np.uint8:
         return int(_fetch_ahead(state, cache, store, panel, block, shape, i, m, which))
     return int(fetch(cache, store, panel, block, shape, i, m, which))
 
@@ -42,7 +47,7 @@ def fetch_ahead(
 @overload(fetch_ahead, inline="always")
 def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):
     fields = dict(zip(cache.fields, cache.types, strict=True))
-    if fields["packed"].dtype == types.float32 and fields["rows"].dtype == types.float64:
+    if fields["packed"].dtype == types.float32 and fields["rows"].dtype != types.uint8:
         return lambda state, cache, store, panel, block, shape, i, m, which: _fetch_ahead(
             state, cache, store, panel, block, shape, i, m, which
         )
@@ -52,40 +57,68 @@ def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):
 
 
 @compiled()
+def copy(values, out):
+    """Write values to an array, in its precision."""
+    for k in range(out.size):
+        out[k] = values[k]
+
+
+@compiled()
 def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
-    slot, counts = cache.slot_of[i], cache.counts
+    slot = cache.slot_of[i]
     have = cache.have[slot] if slot >= 0 else 0
     if not state.scalars.ahead or have >= m:
         return fetch(cache, store, panel, block, shape, i, m, which)
+    slots = panel.tiles.slots
+    count = claim_rows(state, cache, panel, i, have, m, slots)
+    fill_together(cache, store, panel, shape, slots, count, have, m)
+    return slots[0]
+
+
+@compiled()
+def claim_rows(state, cache, panel, i, have, m, slots):
+    """Have slots for the row of i, and for those of the panel's ``mates``; return how many."""
+    counts, mates = cache.counts, panel.tiles.mates
     count = _next_rows(state, cache, panel, i, have, m)
-    mates, slots = panel.tiles.mates, panel.tiles.slots
     for r in range(count - 1, -1, -1):  # the requested row is the newest
         slots[r] = claim(cache, mates[r])
         counts.misses += 1
         counts.entries += m - have
         cache.have[slots[r]] = m
         cache.called[mates[r]] = counts.misses
-    first = have
+    return count
+
+
+@compiled()
+def fill_together(cache, store, panel, shape, slots, count, first, m):
+    """Fill the rows of the panel's ``mates`` from position ``first`` to m."""
+    mates = panel.tiles.mates
     while first < m:
         last = part_end(first, m)
-        counts.touched += products_together(panel, mates, count, first, last)
-        for r in range(count):
-            part, dots = cache.rows[slots[r], first:last], panel.tiles.dots[r, first % TILE :]
-            for k in range(last - first):
-                part[k] = dots[k]
-            shape(store, panel, mates[r], first, last, part)
+        if panel.tiles.singles.shape[0]:
+            cache.counts.touched += powers_together(panel, mates, count, first, last)
+            for r in range(count):
+                copy(panel.tiles.powers[r, first % TILE :], cache.rows[slots[r], first:last])
+        else:
+            cache.counts.touched += products_together(panel, mates, count, first, last)
+            for r in range(count):
+                dots = panel.tiles.dots[r, first % TILE :]
+                shape(store, panel, mates[r], first, last, dots)
+                copy(dots, cache.rows[slots[r], first:last])
         first = last
-    return slots[0]
 
 
 @compiled(fastmath={"nnan", "nsz"})
 def _excesses(G, status, middle, out):
-    """Write how far the gradient of each example is on the wrong side of ``middle``."""
+    """Write how far the gradient of each example is on the wrong side of ``middle``; return the largest."""
+    worst = 0.0
     for k in range(G.size):
         excess = G[k] - middle
         rises = excess if (status[k] & UP) != 0 else -1.0
         falls = -excess if (status[k] & DOWN) != 0 else -1.0
         out[k] = larger(rises, falls)
+        worst = larger(worst, out[k])
+    return worst
 
 
 @compiled()
@@ -98,9 +131,10 @@ def _next_rows(state, cache, panel, i, have, m):
     middle = 0.5 * (state.scalars.g_max + state.scalars.g_min)
     count, least = 1, 0.0
     mates[0] = i
-    for first in range(0, m, PART):
-        last = min(first + PART, m)
-        _excesses(state.G[first:last], state.status[first:last], middle, excesses)
+    for first in range(0, m, _SPAN):
+        last = min(first + _SPAN, m)
+        if not _excesses(state.G[first:last], state.status[first:last], middle, excesses) > least:
+            continue
         for k in range(last - first):
             excess = excesses[k]
             if not excess > least:

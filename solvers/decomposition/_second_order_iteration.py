@@ -10,7 +10,7 @@ from numba import types
 from svmrepro.solvers.caches.active_set_rows import CACHE, entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.decomposition._fixed_gradient import begin, move, partner, recall
+from svmrepro.solvers.decomposition._fixed_gradient import begin, recall
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import (
     CALLS,
@@ -19,8 +19,8 @@ from svmrepro.solvers.decomposition._pair_state import (
     place,
     room,
 )
-from svmrepro.solvers.decomposition._rows_ahead import fetch_ahead
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
+from svmrepro.solvers.decomposition.threads.passes import fetch_rows, find_partner, move
 from svmrepro.solvers.storage.row_products import STORE
 
 RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
@@ -46,6 +46,15 @@ def tally(lengths, ratio, planned):
     t = -t if ratio < 1.0 else t
     bin_ = min(max((t - _LOW) / _WIDTH, 0.0), lengths.shape[1] - 1.0)
     lengths[1 if planned else 0, int(bin_)] += 1
+
+
+@compiled(forceinline=True)
+def pair_gains(scalars, planned, gained, newton_gain):
+    """Keep the least gain of a planned step and the next one, relative to Newton's gain in its place."""
+    if scalars.newton_gain > 0.0:
+        both = (scalars.planned_gain + gained) / scalars.newton_gain
+        scalars.least_double_gain = min(scalars.least_double_gain, both)
+    scalars.planned_gain, scalars.newton_gain = gained, newton_gain if planned else 0.0
 
 
 @compiled()
@@ -187,7 +196,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         i = scalars.top
         slot = kept(cache, order[i], m)
         if slot < 0:
-            slot = fetch_ahead(state, cache, store, panel, block, shape, np.int64(order[i]), m, 0)
+            slot = fetch_rows(state, cache, store, panel, block, shape, np.int64(order[i]), m, 0)
         row1 = row_of(cache, panel, slot)
         offering = offer == 3 or (offer == 1 and scalars.planned) or (offer == 2 and not scalars.planned)
         exact = offering and offer != 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
@@ -195,17 +204,17 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
             recall(state, 0, m)
             j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)
         else:
-            j, gain = partner(state, row1, m, i, tiny, cache.rows, scalars.bottom)
+            j, gain = find_partner(state, cache, store, panel, block, shape, slot, m, i)
         if offering:
             i, j, chosen = offered(state, m, exact, i, j, gain)
             if chosen >= 0:
                 scalars.offered_taken += 1
                 slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
                 row1 = row_of(cache, panel, slot)
-        slot = kept(cache, order[j], m)
-        if slot < 0:
-            slot = fetch_ahead(state, cache, store, panel, block, shape, np.int64(order[j]), m, 1)
-        row2 = row_of(cache, panel, slot)
+        slot2 = kept(cache, order[j], m)
+        if slot2 < 0:
+            slot2 = fetch_rows(state, cache, store, panel, block, shape, np.int64(order[j]), m, 1)
+        row2 = row_of(cache, panel, slot2)
         # Find the step.
         recall(state, i, i + 1)
         recall(state, j, j + 1)
@@ -222,8 +231,6 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         scalars.free = not planned and low < mu < high
         scalars.planned_steps += 1 if planned else 0
         scalars.ratio = mu / newton
-        if state.lengths.shape[1]:
-            tally(state.lengths, scalars.ratio, planned)
         remember(state, np.int64(order[i]), np.int64(order[j]), Q)
         # Take it.
         gained = (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * entry(row1, j)) * mu) * mu
@@ -231,12 +238,15 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
             scalars.between_free += 1
             scalars.between_free_entries += m
             scalars.between_free_gain += gained
+        if state.lengths.shape[1]:
+            tally(state.lengths, scalars.ratio, planned)
+            pair_gains(scalars, planned, gained, 0.5 * slope * newton)
         place(beta, status, y, C, i, beta[i] + mu, abs(beta[i]) + abs(mu))
         place(beta, status, y, C, j, beta[j] - mu, abs(beta[j]) + abs(mu))
         scalars.objective += gained
         scalars.drift += abs(mu)
         scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = move(
-            state, row1, row2, mu, Q, m, cache.rows, eps
+            state, cache, store, panel, block, shape, slot, slot2, mu, Q, m, eps
         )
         scalars.steps += 1
         scalars.updates += m

@@ -75,17 +75,25 @@ from svmrepro.solvers.caches.feature_columns import (
     cheap_rows,
     copied,
     exchanges,
-    form,
     rearrange,
 )
 from svmrepro.solvers.caches.lru import CACHE, CACHES
+from svmrepro.solvers.caches.single_rows import may_be_single, part_of, rounds_well, row_error, single_panel
 from svmrepro.solvers.compilation.compiled import version
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import UNIT, FixedGradient, build_fixed
-from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
+from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
-from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, PairState, allocate, known, look
+from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, allocate, known, look
+from svmrepro.solvers.decomposition._restoring import (
+    MARGIN,
+    REFINE,
+    ROUNDS,
+    PairRestoring,
+    Refinement,
+    gradient_error,
+)
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     NEARLY,
@@ -95,27 +103,22 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
     iterate,
 )
 from svmrepro.solvers.decomposition._shrinking import rearrange_state
+from svmrepro.solvers.decomposition._statistics import bytes_moved, lengths
+from svmrepro.solvers.decomposition.threads.helpers import Helpers
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Start
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
-from svmrepro.solvers.storage.row_products import rows_of
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _DEGENERATE = 1e-12
 _NEVER = 2**62
+LEAST = 4096  # entries from which on a pass is divided among threads
 BEGIN, RENEW = -1, -2  # reasons to compute the gradient, besides return values of the iteration
 _ROUNDING = {"double": ROUNDING, "single": 6.0e-8, "byte": ROUNDING, "distance": ROUNDING}  # of a kept entry
 _FUTILE = 30
-_ENTRY_BYTES = {
-    "bytes": 1 / 8,
-    "columns": 8,
-    "levels": 1,
-    "bits": 8,
-    "index": 4,
-    "csr": 12,
-    "precomputed": 8,
-}  # of a stored entry
+_SHARE = 0.03  # of eps that rounding one multiplier's row may change
+_FEWEST = 1000  # examples; with fewer, the end in double precision takes longer than single precision saves
 
 
 FIXED_STATE = typeof(
@@ -147,57 +150,6 @@ def loops_of(precision: str, fixed: bool = False) -> Loops:
     )
 
 
-class PairRestoring:
-    """The computation of G from a position on, in slices.
-
-    Attributes
-    ----------
-    G
-        Output: the end of the gradient itself, or an array that replaces the gradient once it is complete.
-    at
-        How far it is; -1 when it is done.
-    positions, changes
-        The multipliers that have changed since G was last known everywhere, and by how much.
-    why
-        The reason: BEGIN, NEARLY, CONVERGED or RENEW.
-    """
-
-    def __init__(self, run: SecondOrderRun, begin: int, why: int) -> None:
-        state = run.state
-        if begin == 0:
-            state.beta_then[:] = 0.0
-            state.G_then[:] = state.y
-        self.begin, self.why, self.at = begin, why, 0
-        self.G = state.G if begin else np.empty(run.problem.n)
-        self.G[begin:] = state.G_then[begin:]
-        self.row = np.empty(run.problem.n)
-        self.positions = np.flatnonzero(state.beta != state.beta_then)
-        self.changes = (state.beta - state.beta_then)[self.positions]
-
-    def advance(self, run: SecondOrderRun, work: int) -> bool:
-        """Continue for about ``work`` entries read; return whether it is done."""
-        problem, state, cache, order = run.problem, run.state, run.cache, run.panel.order
-        if problem.kernel.name == "linear":
-            _, products, update = rows_of(problem)
-            weights = np.empty(problem.d + 1)
-            changed = int(np.count_nonzero(state.beta != state.beta_then))
-            touched = restore_folded(
-                state, self.G, run.store, products, update, order, self.begin, weights, self.row
-            )
-            cache.counts.touched += touched
-            cache.counts.entries += problem.n - self.begin + changed
-            self.at = -1
-        else:
-            self.at = run.loops.subtract_rows(
-                self.G, cache, run.store, run.panel, run.block, run.shape, self.positions, self.changes,
-                self.begin, problem.n, self.at, work, self.row,
-            )  # fmt: skip
-        if self.at >= 0:
-            return False
-        state.G[self.begin :] = self.G[self.begin :]
-        return True
-
-
 class SecondOrderRun:
     """A run in progress.
 
@@ -205,8 +157,20 @@ class SecondOrderRun:
     ----------
     state, cache, panel
         See their classes. The panel is the problem's own until the first example leaves the active set.
+    rounded : bool
+        Whether rows are in single precision, and the end is refined.
+    largest : float
+        The largest kernel value, or 1 if all are 0.
+    target : float
+        Gap at which the iteration ends.
+    mixed, drift_then : bool, float
+        Whether some entries of G are not sums of rows from the first step on, and the drift until then.
     tried : bool
         Whether the whole set was checked when the gap first fell below ten times eps, as in LIBSVM.
+    helpers : Helpers, optional
+        The other threads.
+    helped : float
+        Their CPU seconds, once they have ended.
     futile : int
         How often the recomputed gradient contradicted convergence.
     """
@@ -219,23 +183,30 @@ class SecondOrderRun:
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
         precision = precision_of(problem, bool(options["single"]))
+        self.rounded = bool(options.get("rounded")) and precision == "double" and rounds(problem, eps)
+        if self.rounded:
+            precision, self.panel = "rounded", single_panel(problem)
+        self.target = eps * (1.0 - MARGIN) if self.rounded else eps
         fixed = precision == "distance" and bool(options.get("fixed"))
         self.loops = loops_of(precision, fixed)
-        limit = float(options["cache_mb"]) * 2**20
-        self.cache = build_cache(n, limit, precision, cheap=cheap_rows(problem))
-        self.rounding = _ROUNDING[precision]
+        self.limit = float(options["cache_mb"]) * 2**20
+        self.cache = build_cache(n, self.limit, precision, cheap=cheap_rows(problem))
         sets = int(options["sets"])
         bins = RATIO_BINS if options["lengths"] else 0
         self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
         fill_diagonal(self.state.diagonal, problem.kernel, self.store)
+        self.largest = float(np.abs(self.state.diagonal).max()) or 1.0
+        if self.rounded:  # of the matrix of the rows; with another, a step between two copies could miss
+            self.state.diagonal[:] = self.state.diagonal.astype(np.float32)
         scalars = self.state.scalars
         scalars.plan, scalars.offer, scalars.sets = options["plan"], options["offer"], sets
         scalars.n_active = n
         scalars.shrink_interval = min(n, 1000)
         scalars.shrink_at = scalars.shrink_interval if self.shrinking else _NEVER
         scalars.stretch = options["stretch"]
-        scalars.tiny = _DEGENERATE * min(1.0, float(np.abs(self.state.diagonal).max()) or 1.0)
-        scalars.ratio = 1.0
+        scalars.tiny = _DEGENERATE * min(1.0, self.largest)
+        self.rounding = row_error(problem) / self.largest if self.rounded else _ROUNDING[precision]
+        scalars.ratio, scalars.least_double_gain = 1.0, math.inf
         if precision == "distance":
             screen = build_screen(n, self.panel.table, float(scalars.tiny))
             self.state = self.state._replace(screen=screen)
@@ -244,20 +215,45 @@ class SecondOrderRun:
             used = self.store.table.size
             gradient_of = build_fixed(n, self.panel.table, float(scalars.tiny), used)
             self.iterated = self.state._replace(screen=gradient_of)
+        threads = int(options.get("threads", 1))
+        self.helpers = Helpers(self, threads, precision, LEAST) if threads > 1 and n >= LEAST else None
+        self.helped = 0.0
         self.own = False
         self.tried = False
-        self.restoring: PairRestoring | None = None
+        self.restoring: PairRestoring | Refinement | None = None
         self.futile = 0
         self.shrinks = self.restores = 0
         self.smallest = n
         gradient = options.get("gradient")
+        self.mixed, self.drift_then = gradient is not None, 0.0
         if gradient is not None:
             self.state.G[:], scalars.drift = gradient
+            self.drift_then = float(scalars.drift)
             scalars.objective = 0.5 * self.state.beta @ (self.state.y + self.state.G)
         if options["start"] is None or gradient is not None:
             look(self.state)
         else:
             self.restoring = PairRestoring(self, 0, BEGIN)
+
+    def iterate(self, work: int, step_limit: int) -> int:
+        """Iterate until the caller has to act, with the helpers if the active set is large."""
+        loop, state = self.loops.iterate, self.iterated
+        if self.helpers and state.scalars.n_active >= LEAST:
+            loop, state = self.helpers.called(), self.helpers.state
+        return loop(  # type: ignore[no-any-return]
+            state, self.cache, self.store, self.panel, self.block, self.shape, self.target, work, step_limit
+        )
+
+    def subtract_rows(
+        self, G: Any, positions: Any, changes: Any, begin: int, last: int, at: int, work: int, row: Any
+    ) -> int:
+        """Do what :func:`~svmrepro.solvers.decomposition._gradient_rows.subtract_rows` does."""
+        if self.helpers and last - begin >= LEAST:
+            return self.helpers.subtract_rows(G, positions, changes, begin, last, at, work)
+        return self.loops.subtract_rows(  # type: ignore[no-any-return]
+            G, self.cache, self.store, self.panel, self.block, self.shape, positions, changes, begin, last,
+            at, work, row,
+        )  # fmt: skip
 
 
 def precision_of(problem: Problem, single: bool = False) -> str:
@@ -266,16 +262,24 @@ def precision_of(problem: Problem, single: bool = False) -> str:
     return {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
 
 
+def rounds(problem: Problem, eps: float) -> bool:
+    """Tell whether kernel rows can be in single precision."""
+    return problem.n >= _FEWEST and may_be_single(problem) and rounds_well(problem, eps, _SHARE)
+
+
 def prepare(problem: Problem) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
     lay_out(problem, fixed=False)
 
 
 def lay_out(problem: Problem, fixed: bool) -> None:
-    """Do what :func:`prepare` does; ``fixed``: for a gradient in fixed point where rows are distances."""
+    """Do what :func:`prepare` does; ``fixed``: for fixed point where rows are distances, or rounded rows."""
     problem.layout("panel", build_panel)
     precision = precision_of(problem)
     loops_of(precision, fixed and precision == "distance")
+    if fixed and precision == "double" and problem.n >= _FEWEST and may_be_single(problem):
+        single_panel(problem)
+        loops_of("rounded")
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:
@@ -292,7 +296,8 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderR
         :class:`~svmrepro.solvers.solution.Start`. ``lengths``: whether to count step lengths relative to
         Newton's, as in Figure 3. ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether rows are
         cached in single precision. ``shrinking``: whether examples at a bound may leave the active set.
-        ``plan``, ``offer``, ``sets``, ``stretch``: see the module.
+        ``threads``, optional: among how many threads passes over large active sets are divided. ``plan``,
+        ``offer``, ``sets``, ``stretch``: see the module.
     """
     return SecondOrderRun(problem, eps, options)
 
@@ -303,9 +308,7 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
     scalars = state.scalars
     if run.restoring is not None:
         return _restored(run, run.restoring) if run.restoring.advance(run, work) else None
-    verdict = run.loops.iterate(
-        run.iterated, run.cache, run.store, run.panel, run.block, run.shape, run.eps, work, step_limit
-    )
+    verdict = run.iterate(work, step_limit)
     if verdict == RUNNING:
         return None
     settle_gradient(run)
@@ -317,14 +320,16 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
     elif verdict == CONVERGED:
         if scalars.n_active < n:
             run.restoring = PairRestoring(run, int(scalars.n_active), CONVERGED)
-        elif scalars.drift * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps:
+        elif run.rounded:
+            run.restoring = Refinement(run)
+        elif scalars.drift * run.largest * run.rounding > 0.01 * run.eps:
             run.restoring = PairRestoring(run, 0, RENEW)
         else:
             return OPTIMAL if known(state, run.eps) else STALLED
     return None
 
 
-def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
+def _restored(run: SecondOrderRun, done: PairRestoring | Refinement) -> str | None:
     """Continue with the complete gradient; return a status if the run has stalled."""
     state = run.state
     scalars = state.scalars
@@ -332,14 +337,22 @@ def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
     if done.why in (NEARLY, CONVERGED):
         scalars.n_active = run.problem.n
         run.restores += 1
-    else:
+    elif done.why != REFINE:
         scalars.drift = scalars.error = 0.0
     look(state)
+    if done.why not in (NEARLY, CONVERGED):
+        scalars.objective = 0.5 * state.beta @ (state.y + state.G)  # rows may have been rounded until now
+    if done.why == REFINE:
+        run.futile += 1
+        if scalars.g_max - scalars.g_min <= run.eps:
+            return OPTIMAL if known(state, run.eps) else STALLED
+        if run.futile == ROUNDS:
+            _widen(run)
+        return None
     if done.why == NEARLY:
         scalars.shrink_at = scalars.steps
         return None
     if done.why == BEGIN:
-        scalars.objective = 0.5 * state.beta @ (state.y + state.G)
         return None
     if done.why == CONVERGED:
         scalars.shrink_at = scalars.steps + 1  # as in LIBSVM: at once if the run continues
@@ -347,6 +360,33 @@ def _restored(run: SecondOrderRun, done: PairRestoring) -> str | None:
     else:
         run.futile += 1
     return STALLED if scalars.g_max - scalars.g_min > run.eps and run.futile > _FUTILE else None
+
+
+def _widen(run: SecondOrderRun) -> None:
+    """Go on with rows in double precision, once the gradient has been computed by them."""
+    # If the run is stopped before that, this says how wrong the gradient still is.
+    run.state.scalars.drift = gradient_error(run) / (ROUNDING * run.largest)
+    problem, n, before = run.problem, run.problem.n, run.cache.counts
+    diagonal = np.empty(n)
+    fill_diagonal(diagonal, problem.kernel, run.store)
+    run.state.diagonal[:] = diagonal[run.panel.order]
+    base = problem.layout("panel", build_panel)
+    run.panel, run.own = part_of(run.panel, base, np.arange(n)), True
+    run.loops = loops_of("double")
+    _go_on_alone(run)  # this is rare, and loading the other loops for several threads takes seconds
+    run.cache = build_cache(n, run.limit, "double", cheap=cheap_rows(problem))
+    counts = run.cache.counts
+    counts.hits, counts.misses = before.hits, before.misses
+    counts.entries, counts.touched = before.entries, before.touched
+    run.rounded, run.target, run.rounding, run.futile = False, run.eps, ROUNDING, 0
+    run.restoring = PairRestoring(run, 0, RENEW)
+
+
+def _go_on_alone(run: SecondOrderRun) -> None:
+    """Do without the helpers from now on."""
+    if run.helpers:
+        run.helpers.dismiss()
+        run.helped, run.helpers = run.helpers.cpu_seconds, None
 
 
 def settle_gradient(run: SecondOrderRun) -> None:
@@ -387,8 +427,12 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
     entries = int(cache.counts.entries)
     alpha = problem.y * beta
     # Another run may keep its rows in double precision; and the last gradient computed was itself rounded.
-    error = float(scalars.error) / (float(np.abs(state.diagonal).max()) or 1.0)  # that of fixed point
-    drift = (float(scalars.drift) * run.rounding + error) / ROUNDING + float(alpha.sum())
+    if run.rounded:
+        error = gradient_error(run)
+    else:  # the second one is that of fixed point
+        error = float(scalars.drift) * run.rounding * run.largest + float(scalars.error)
+    drift = error / (ROUNDING * run.largest) + float(alpha.sum())
+    _go_on_alone(run)
     return Solution(
         alpha=alpha,
         end=Start(alpha, gradient, drift) if whole_gradient else None,
@@ -397,6 +441,7 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
         status=status,
         iterations=int(scalars.steps),
         kernel_evaluations=entries,
+        cpu_seconds=run.helped,
         work={
             "nonzeros": int(cache.counts.touched),
             "gradient_updates": int(scalars.updates),
@@ -410,33 +455,10 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
             "active_min": float(run.smallest),
             "gradient_restores": float(run.restores),
             "objective": float(0.5 * state.beta @ (state.y + state.G) if whole_gradient else objective(run)),
-            "bytes_moved": float(_bytes_moved(run)),
-            **_lengths(state),
+            "bytes_moved": float(bytes_moved(run)),
+            **lengths(state),
         },
     )
-
-
-def _bytes_moved(run: SecondOrderRun) -> int:
-    """Return the bytes that the run reads and writes, without processor caches.
-
-    Selecting the partner reads G, K_ii, a row and a status for each active example; of distances, the screen
-    and the row. The gradient update reads G, two rows and the status, and writes G, and the screen. Computing
-    a row reads stored entries of examples and writes the row.
-    """
-    counts = run.cache.counts
-    entry = _ENTRY_BYTES[form(run.problem)]
-    row = new_entry = run.cache.rows.itemsize
-    steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
-    if run.state is not run.iterated:
-        new_entry = 1
-        steps = (4 + 1 + 1) + (2 * 4 + 2 * 1 + 1)
-    elif run.state.screen.low.size:
-        new_entry = 1
-        steps = (4 + 1) + (2 * 8 + 2 * 1 + 1 + 4)
-    elif run.cache.packed.shape[0]:  # widened for each step
-        new_entry = run.cache.packed.itemsize
-        steps += 2 * (new_entry + row)
-    return int(steps * run.state.scalars.updates + entry * counts.touched + new_entry * counts.entries)
 
 
 def _shrink(run: SecondOrderRun) -> None:
@@ -451,20 +473,17 @@ def _shrink(run: SecondOrderRun) -> None:
         run.tried = True
     if not run.own:
         run.own = True
+        if run.helpers:
+            run.helpers.dismiss()  # they have the other panel
         run.panel = copied(run.panel)
     pairs = exchanges(state.goes, m)
     rearrange(run.panel, pairs)
-    run.loops.rearrange_rows(run.cache, pairs)
+    if run.helpers and m >= LEAST:
+        run.helpers.rearrange_rows(pairs)
+    else:
+        run.loops.rearrange_rows(run.cache, pairs)
     rearrange_state(state, run.panel.order, pairs)
     scalars.n_active = m - count
     run.shrinks += 1
     run.smallest = min(run.smallest, m - count)
     look(run.state)
-
-
-def _lengths(state: PairState) -> dict[str, list[int]]:
-    """Return the histograms of step lengths: of unplanned and of planned steps."""
-    if not state.lengths.size:
-        return {}
-    plain, planned = state.lengths.tolist()
-    return {"plain_lengths": plain, "planned_lengths": planned}

@@ -8,10 +8,15 @@ multipliers at their bounds and solves for the free ones by
 
 A *polish* with k free among m active examples costs a kernel matrix and a Cholesky factor of order k, and k
 rows of m entries for the gradient. It replaces steps between two free multipliers, not those that find new
-ones. The first polish is made when such steps have cost twice as much. The next ones become four times more
-frequent if the last one gained more, for its cost, than these steps since the one before, and half as
-frequent if it gained less. Useless polishes therefore cost little in total. Costs are counted in entries
-read, not in seconds, so that a run can be repeated.
+ones, so it waits while most of the active examples are not free: the first polish is made when such steps
+have cost 3 m / k times as much. The next ones become four times more frequent if the last one gained more,
+for its cost, than the latest of these steps, and less frequent if it gained less. Useless polishes therefore
+cost little in total. Costs are counted in entries read, not in seconds, so that a run can be repeated.
+Looking at the free set costs as well: looks are rare while they lead to nothing, and frequent after a polish
+that was useful. When examples have left the active set, a polish may have become cheap, so there is a look.
+
+Rows of dense data are in single precision, and the end is computed in double precision, see
+:mod:`~svmrepro.solvers.decomposition._restoring`, unless rounding them would matter.
 
 On binary data with few distances, the gradient is kept in fixed point, see
 :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
@@ -31,24 +36,31 @@ from svmrepro.solvers.decomposition._gradient_rows import move_folded
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import STATE, look, place
 from svmrepro.solvers.decomposition._rows_ahead import looks_ahead
-from svmrepro.solvers.decomposition._second_order_iteration import ENTRIES, ITERATION
+from svmrepro.solvers.decomposition._second_order_iteration import ENTRIES
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
+from svmrepro.solvers.decomposition.threads.helpers import loops_for
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import free_set_newton as newton
 from svmrepro.solvers.solution import Solution
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
-__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
+__all__ = ["advance", "finish", "objective", "prepare", "prepare_threads", "start", "steps"]
 
 _MOST_FREE = 3000  # above it, the two matrices would take more than 144 MB
-_LEAST_WORK = 1 << 20  # entries read between two looks at the free set, about 0.3 ms
-_SLICES = 8  # unless the last polish was useful, also this share of the run: each look costs 0.05 ms
-_PATIENCE = 2.0  # cost of steps between free multipliers before the first polish, as a multiple of its cost
+# Entries read before the first look at the free set (about 0.3 ms), and until the next one if the last polish
+# was useful, or not. A look takes 0.1 ms, so those without a polish must be few.
+_FIRST_LOOK, _AGAIN, _SELDOM = 1 << 20, 1 << 17, 1 << 22
+_SHARE = (
+    0.5  # in the last case, at least this share of the run so far, times the active share of the examples
+)
+_OVERHEAD = 1 << 18  # of a polish, in entries read, besides what it computes
+_PATIENCE = 3.0  # cost of steps between free multipliers before the first polish, over its cost times m / k
 _MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
-_SOONER, _LATER = 0.25, 2.0
+_SOONER, _LATER = 0.25, 1.5
 _FREE_WORK = 5_000_000  # multiplications that a polish may take in any case, about 1 ms
 _OVERRUN = 1.5  # work at which a polish ends that meets many bounds, as a multiple of what was expected
+_STEP = 600.0  # cost of a step that does not depend on the active set, in entries that a polish reads
 _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 # Costs in entries read: of a kernel value, of a multiplication in the factor, of an entry of a new row.
 _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
@@ -57,6 +69,13 @@ _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
 def prepare(problem: Problem) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
     second_order.lay_out(problem, fixed=True)
+
+
+def prepare_threads(problem: Problem, eps: float) -> None:
+    """Load the loops for several threads."""
+    if problem.n >= second_order.LEAST:
+        rounded = second_order.rounds(problem, eps)
+        loops_for("rounded" if rounded else second_order.precision_of(problem))
 
 
 @compiled(
@@ -165,10 +184,9 @@ class Polish:
             self.cost += touched + m
         else:
             before = int(pairs.cache.counts.touched)
-            self.moved = pairs.loops.subtract_rows(
-                state.G, pairs.cache, pairs.store, pairs.panel, pairs.block, pairs.shape,
-                self.positions, self.changes, 0, m, self.moved, work, self.row,
-            )  # fmt: skip
+            self.moved = pairs.subtract_rows(
+                state.G, self.positions, self.changes, 0, m, self.moved, work, self.row
+            )
             self.cost += int(pairs.cache.counts.touched) - before
             if self.moved >= 0:
                 return False
@@ -186,27 +204,41 @@ class SmoNewtonRun:
         The run over pairs.
     polish : Polish, optional
         The polish in progress.
+    shrink_interval : int
+        Steps from one shrinking to the next.
     patience : float
         Cost of steps between free multipliers from one polish to the next, as a multiple of that of a polish.
     look_at : int
         Work of all steps, in entries read, at which to look at the free set. It does not depend on the slices
         in which the run is made, so that a run can be repeated.
     useful : bool
-        Whether the last polish gained more for its cost than the steps before it.
-    begun, gain_then : float
-        Their work and their gain at the end of the last polish.
+        Whether the last polish gained more for its cost than the latest steps before it.
+    begun : float
+        Work of the steps between free multipliers at the end of the last polish.
+    marks : list of (float, float)
+        This work and the gain of these steps then, and at each look since.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
-        fixed = {"plan": 1, "offer": 1, "sets": 1, "stretch": 1.0, "lengths": False, "fixed": True}
+        fixed = {
+            "plan": 1,
+            "offer": 1,
+            "sets": 1,
+            "stretch": 1.0,
+            "lengths": False,
+            "fixed": True,
+            "rounded": True,
+        }
         self.problem, self.eps = problem, eps
         self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
         self.pairs.tried = True  # checking the whole set near the end costs more than it saves
         self.pairs.state.scalars.ahead = looks_ahead(self.pairs.cache, self.pairs.panel)
+        self.shrink_interval = int(self.pairs.state.scalars.shrink_interval)
         self.polish: Polish | None = None
         self.patience = _PATIENCE
-        self.begun, self.gain_then = 0.0, 0.0
-        self.look_at = _LEAST_WORK
+        self.begun = 0.0
+        self.marks = [(0.0, 0.0)]
+        self.look_at = _FIRST_LOOK
         self.useful = False
         self.polishes = self.newton_steps = 0
 
@@ -221,7 +253,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoNewtonRun
     eps : float
         Tolerance on the maximal violation of a pair.
     options : dict
-        ``start``, ``cache_mb``, ``single`` and ``shrinking``, as in
+        ``start``, ``cache_mb``, ``single``, ``shrinking`` and ``threads``, as in
         :func:`svmrepro.solvers.decomposition.second_order.start`.
     """
     return SmoNewtonRun(problem, eps, options)
@@ -236,10 +268,14 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
         return None
     pairs_limit = step_limit - run.newton_steps
     if run.pairs.restoring is not None:
-        return second_order.advance(run.pairs, work, pairs_limit)
-    ticks = int(run.pairs.state.scalars.ticks)
+        status = second_order.advance(run.pairs, work, pairs_limit)
+        # Shrinking stays as frequent: a polish finds the end of a set that was too small soon.
+        run.pairs.state.scalars.shrink_interval = run.shrink_interval
+        return status
+    ticks, shrinks = int(run.pairs.state.scalars.ticks), run.pairs.shrinks
     status = second_order.advance(run.pairs, max(1, min(work, run.look_at - ticks)), pairs_limit)
-    if status is None and run.pairs.restoring is None and run.pairs.state.scalars.ticks >= run.look_at:
+    due = run.pairs.state.scalars.ticks >= run.look_at or run.pairs.shrinks > shrinks
+    if status is None and run.pairs.restoring is None and due:
         _consider(run)
     return status
 
@@ -268,7 +304,7 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
 def _work_between_free(run: SmoNewtonRun) -> float:
     """Return the work of the steps between free multipliers, in entries read, without kernel rows."""
     scalars = run.pairs.state.scalars
-    return ITERATION * float(scalars.between_free) + ENTRIES * float(scalars.between_free_entries)
+    return _STEP * float(scalars.between_free) + ENTRIES * float(scalars.between_free_entries)
 
 
 def _consider(run: SmoNewtonRun) -> None:
@@ -284,7 +320,8 @@ def _consider(run: SmoNewtonRun) -> None:
     value = _VALUE + _stored_entries(run.problem)
     cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
     now = _work_between_free(run)
-    due = run.begun + run.patience * cost
+    run.marks.append((now, float(state.scalars.between_free_gain)))
+    due = run.begun + run.patience * cost * m / max(k, 1)
     if now >= due and 2 <= k <= _MOST_FREE:
         second_order.settle_gradient(run.pairs)
         run.polish = Polish(run, free)
@@ -306,9 +343,9 @@ def _stored_entries(problem: Problem) -> float:
 
 def _look_again(run: SmoNewtonRun, work: float) -> None:
     """Set when to look at the free set again: after some work, and not so often that looking costs much."""
-    ticks = int(run.pairs.state.scalars.ticks)
-    seldom = 0.0 if run.useful else ticks / _SLICES
-    run.look_at = ticks + int(max(work, _LEAST_WORK, seldom))
+    ticks, active = int(run.pairs.state.scalars.ticks), int(run.pairs.state.scalars.n_active)
+    least = _AGAIN if run.useful else max(_SELDOM, _SHARE * ticks * active / run.problem.n)
+    run.look_at = ticks + int(max(work, least))
 
 
 def _take(run: SmoNewtonRun, polish: Polish) -> Any:
@@ -337,11 +374,12 @@ def _rate(run: SmoNewtonRun, polish: Polish) -> None:
     """Compare the gain of a polish with that of the pairs before it; set when to look again."""
     scalars = run.pairs.state.scalars
     gain, cost = float(polish.newton.scalars.gain), max(polish.cost, 1.0)
-    work = _work_between_free(run) - run.begun
-    pairs_gain = float(scalars.between_free_gain) - run.gain_then
-    run.useful = gain * work > pairs_gain * cost
+    now, gained = _work_between_free(run), float(scalars.between_free_gain)
+    then, gain_then = next((mark for mark in reversed(run.marks) if now - mark[0] >= cost), run.marks[0])
+    work, pairs_gain = now - then, gained - gain_then
+    run.useful = gain * work > pairs_gain * (cost + _OVERHEAD)
     factor = _SOONER if run.useful else _LATER
     run.patience = min(max(run.patience * factor, _LEAST_PATIENCE), _MOST_PATIENCE)
-    run.begun, run.gain_then = _work_between_free(run), float(scalars.between_free_gain)
+    run.begun, run.marks = now, [(now, gained)]
     run.polishes += 1
     _look_again(run, run.patience * cost)

@@ -57,7 +57,7 @@ class Keeper:
         return self._largest, self._sizes
 
     def product(self, w: Vector) -> Vector:
-        """Return ``X w`` of the block, shape (rows,), by SciPy, for the judge, which shares no pass."""
+        """Return ``X w`` of the block, shape (rows,), by SciPy, for the certificate, which shares no pass."""
         return product(self._X, w)
 
     def transposed_product(self, v: Vector) -> Vector:

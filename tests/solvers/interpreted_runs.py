@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from solver_cases import STORAGES, biased
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.caches import lru, smo_rows
-from svmrepro.solvers.decomposition import smo_newton, svmlight
+from svmrepro.solvers.decomposition import smo_newton
+from svmrepro.solvers.decomposition.svmlight import classification as svmlight
 from svmrepro.solvers.linear.dual_search import descend
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.platt import _state as state
@@ -97,7 +98,9 @@ SIZES = (
     (smo_rows, "_FIRST_LENGTH", 8),
     (lru, "_FIRST_BYTES", 0),
     (row_passes, "RENEW", 3),
-    (smo_newton, "_LEAST_WORK", 1),
+    (smo_newton, "_FIRST_LOOK", 1),
+    (smo_newton, "_AGAIN", 1),
+    (smo_newton, "_SELDOM", 1),
     (smo_newton, "_PATIENCE", 0.0),
 )
 

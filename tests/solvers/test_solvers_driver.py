@@ -47,7 +47,9 @@ def test_eps_is_kept(name: str, kernel: str) -> None:
         solution, found = judged(problem, name, eps)
         assert found.dual == pytest.approx(certificate.dual, rel=10 * eps)
         assert solution.iterations <= best.iterations
-    assert solve(problem, name, eps=1e-1).iterations < best.iterations
+    loose = solve(problem, name, eps=1e-1).iterations
+    # A Newton step may land on the optimum itself.
+    assert loose <= best.iterations if name == "smo-newton" else loose < best.iterations
 
 
 def test_binary_storages_walk_the_same_path() -> None:

@@ -330,3 +330,13 @@ def test_planes_are_solved_to_optimality(seed: int, drop_after: int) -> None:
     if drop_after:
         assert planes.dropped > 0
         assert len(kept) < 100
+
+
+@pytest.mark.parametrize(("name", "reach"), [("svmperf", 1.0), ("svmperf-ordinal", 2.0)])
+def test_iterations_are_within_the_bound_of_lemma_2(name: str, reach: float) -> None:
+    """With small C, 2 / eps is the larger term, else that of the longest example, here of norm 5."""
+    X, y = np.array([[3.0, 4.0], [1.0, 0.0], [0.0, -1.0]]), np.array([1.0, -1.0, -1.0])
+    for C, bound in ((1e-6, 2.0 / 0.01), (2.0, 8.0 * 6.0 * (5.0 * reach) ** 2 / 0.01**2)):
+        solution = solve(Problem(X, y, C, bias=False), name, eps=0.01)
+        assert solution.info["iteration_bound"] == pytest.approx(bound)
+        assert solution.status == "optimal" and solution.iterations <= bound

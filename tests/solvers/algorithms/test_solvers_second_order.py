@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from solver_cases import banana_like, chess_board, gram, judged, steps_of_smo, words
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
+from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import _pair_state as pair_state
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._pair_selection import (
@@ -173,6 +174,18 @@ def test_lengths_of_steps_are_counted_where_asked_for() -> None:
     middle = second_order_iteration.RATIO_BINS // 2 - 5  # the axis goes from -2 to 3
     assert not newton[middle + 1 :].any(), "a step that is not planned is Newton's, or cut short"
     assert newton[middle] > 0 and planned[middle + 1 :].sum() > planned[:middle].sum()
+    # Lemma 3, with eta = 0.9.
+    assert "least_double_gain" not in plain.info
+    assert 1.0 - 0.9**2 <= counted.info["least_double_gain"] < 2.0
+
+
+def test_gains_are_paired_with_the_planned_step_before() -> None:
+    scalars = zeroed(pair_state.PairScalars)
+    scalars.least_double_gain = np.inf
+    # Planned steps gain 1 and 5 where Newton's gain 4; the steps after them gain 2 and 1.
+    for planned, gained in ((False, 9.0), (True, 1.0), (False, 2.0), (False, 0.1), (True, 5.0), (False, 1.0)):
+        second_order_iteration.pair_gains(scalars, planned, gained, 4.0)
+    assert scalars.least_double_gain == (1.0 + 2.0) / 4.0
 
 
 @pytest.mark.parametrize("t", [-3.0, -2.0, -0.52, 0.0, 0.04, 0.06, 1.0, 2.96, 3.0, 4.0])

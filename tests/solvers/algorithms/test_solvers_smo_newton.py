@@ -107,8 +107,9 @@ def test_a_look_at_the_free_set_while_the_gradient_is_restored(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Looks are so frequent that one often falls on the step after which the gradient has to be restored.
-    monkeypatch.setattr(smo_newton, "_LEAST_WORK", 1)
-    monkeypatch.setattr(smo_newton, "_SLICES", 1 << 30)
+    for name in ("_FIRST_LOOK", "_AGAIN", "_SELDOM"):
+        monkeypatch.setattr(smo_newton, name, 1)
+    monkeypatch.setattr(smo_newton, "_SHARE", 0.0)
     X, y = words(200, 100, seed=seed)
     for C in (1.0, 100.0):
         judged(Problem(X, y, C, Kernel.gaussian(gamma=0.05), storage="bits"), "smo-newton", cache_mb=1e-3)
@@ -134,3 +135,27 @@ def test_a_polish_that_meets_many_bounds_ends_early() -> None:
     assert newton.iterate(state, 1e-9, 1.0, 10**12, 10**6, limit) == newton.DONE
     assert state.scalars.work <= limit + 5 * k * k
     judged(Problem(X, y, 20.0), "smo-newton")
+
+
+def test_lattices_take_few_steps_between_useful_polishes() -> None:
+    # Contradicting labels on a grid, large C: pairs zigzag, and each polish gains much for little.
+    steps = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(5, size=(60, 1 + seed % 3)).astype(float)
+        y = np.where((X.sum(axis=1) % 2 > 0) ^ (rng.random(60) < 0.2), 1.0, -1.0)
+        problem = Problem(X, y, 1e6, Kernel.linear())
+        solution = solve(problem, "smo-newton")
+        assert solution.status == "optimal"
+        steps += solution.iterations
+    assert steps <= 270_000  # 132,000; 548,000 where looks are as far apart as before a first polish
+
+
+def test_few_looks_at_the_free_set_where_no_polish_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    consider = smo_newton._consider
+    monkeypatch.setattr(smo_newton, "_consider", lambda run: looks.append(consider(run)))
+    data = datasets.generate("ringnorm", n=3000, seed=0)
+    solution = solve(Problem(data.X, data.y, 2.0, Kernel.gaussian(gamma=0.1)), "smo-newton")
+    assert solution.info["newton_polishes"] == 0
+    assert len(looks) <= 10  # 7; 15 where they come at equal distances

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from solver_cases import STORAGES, banana_like, gram, judged, steps_of_smo, words
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
-from svmrepro.solvers.decomposition import svmlight
+from svmrepro.solvers.decomposition.svmlight import classification as svmlight
 from svmrepro.solvers.quadratic_programs import working_set_qp
 
 Vector = npt.NDArray[np.float64]
@@ -145,3 +145,17 @@ def test_folding_reads_each_example_once_a_step(storage: str, bias: bool) -> Non
     for solution in (plain, folded):
         assert problem.X.T @ (y * solution.alpha) == pytest.approx(solution.weights, abs=1e-9)
     assert second.dual == pytest.approx(first.dual, rel=1e-4)
+
+
+@pytest.mark.parametrize("storage", ["index", "bits"])
+def test_plain_rows_are_the_dot_products_of_smo(storage: str) -> None:
+    X, y = words(300, 40, seed=3)
+    for kernel, exact in ((Kernel.linear(), True), (Kernel.gaussian(0.05), False)):
+        problem = Problem(X, y, 1.0, kernel, storage=storage)
+        (plain, _), (columns, _) = (
+            judged(problem, "svmlight", plain=each, cache_mb=1.0) for each in (True, False)
+        )
+        assert plain.work != columns.work  # other code has read other entries
+        if exact:  # small integers: no rounding, so the same steps
+            assert plain.iterations == columns.iterations
+            assert np.array_equal(plain.alpha, columns.alpha)

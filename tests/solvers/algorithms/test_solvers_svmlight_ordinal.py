@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.svm import SVC, LinearSVC
 from solver_cases import differences, judged, make_case, objective
 from svmrepro.solvers import Problem, solve
-from svmrepro.solvers.decomposition import svmlight_ordinal
+from svmrepro.solvers.decomposition.svmlight import ordinal as svmlight_ordinal
 
 
 def ranked(seed: int) -> Problem:

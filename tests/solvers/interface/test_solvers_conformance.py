@@ -111,10 +111,10 @@ def leaving(problem: Problem, eps: float, time_limit: float | None) -> Any:
 BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "short": (changed(alpha=lambda found: found.alpha[:-1]), "result", "alpha has shape"),
     "nan": (changed(bias=lambda _: np.nan), "result", "not finite"),
-    "words": (changed(alpha=lambda _: "many"), "result", "no numbers"),
+    "words": (changed(alpha=lambda _: "many"), "result", "not numbers"),
     "nothing": (lambda problem, eps, time_limit: None, "result", "returned NoneType"),
     "status": (changed(status=lambda _: "converged"), "result", "unknown status 'converged'"),
-    "count": (changed(iterations=lambda _: -1), "result", "iterations: -1 is no count"),
+    "count": (changed(iterations=lambda _: -1), "result", "iterations: -1 is not a count"),
     "weights": (changed(weights=lambda found: np.ones(4)), "result", "weights"),
     "zeros": (changed(alpha=lambda found: 0 * found.alpha), "honest", "called optimal"),
     "bias": (changed(bias=lambda found: found.bias + 0.1), "honest", "called optimal"),
@@ -168,9 +168,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not one was solved" in capsys.readouterr().out
     for wrong, said in (
         ("no_such_module:f", "ModuleNotFoundError"),
-        (f"{HERE}:HERE", "is no function"),
+        (f"{HERE}:HERE", "is not a function"),
         ("no-entry", "no package declares the solver 'no-entry'"),
-        ("my-module:f", "'my-module:f' is no package.module:function"),
+        ("my-module:f", "'my-module:f' is not of the form package.module:function"),
     ):
         assert main([wrong]) == 2
         assert said in capsys.readouterr().err
@@ -219,7 +219,7 @@ def test_faults_of_an_entry_point_name_package_and_entry(declare: Any) -> None:
         ("lost", r"solver 'lost' .* of first 1\.2: AttributeError"),
         (
             "odd",
-            r"solver 'odd' \(module\), an entry point of first 1\.2: 'module' is no package\.module:function",
+            r"solver 'odd' \(module\), an entry point of first 1\.2: 'module' is not of the form ",
         ),
         ("none", "no package declares the solver 'none'; declared: gone, odd, lost"),
     ):

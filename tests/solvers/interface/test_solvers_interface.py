@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, solve
-from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
+from svmrepro.solvers.interface import Completes, Divides, LimitsMultipliers, Prepares, Solver
 
 
 def functions(protocol: type) -> dict[str, list[str]]:
@@ -28,7 +28,7 @@ def test_a_registered_module_is_a_solver(module: str) -> None:
     solver = spec.load()
     assert isinstance(solver, Solver)
     expected = functions(Solver)
-    for hook in (Prepares, LimitsMultipliers, Completes):
+    for hook in (Prepares, Divides, LimitsMultipliers, Completes):
         if isinstance(solver, hook):
             expected |= functions(hook)
     assert set(solver.__all__) == set(expected)

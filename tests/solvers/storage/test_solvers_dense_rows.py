@@ -189,7 +189,7 @@ def examples(kind: str, n: int, d: int) -> Any:
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", ["columns", pytest.param("levels", marks=needs_bytes)])
 def test_the_optimum_with_rows_ahead(kind: str, kernel: str, options: dict[str, Any]) -> None:
-    X = examples(kind, 700, 20)
+    X = examples(kind, 700, 40)
     y = rule(X)
     problem = Problem(X, y, 5.0, KERNELS[kernel])
     assert panels.form(problem) == kind
@@ -238,10 +238,18 @@ def test_only_rows_that_fit_are_computed_ahead() -> None:
     assert rows_ahead.looks_ahead(panels_cache(600), panels.build_panel(problem))
 
 
-def panels_cache(n: int) -> Any:
+@pytest.mark.parametrize(("d", "n", "ahead"), [(16, 2000, True), (31, 5000, False), (32, 5000, True)])
+def test_few_rows_are_computed_ahead_where_the_cache_would_grow(d: int, n: int, ahead: bool) -> None:
+    X = examples("columns", 100, d)
+    panel = panels.build_panel(Problem(X, rule(X), 5.0, KERNELS["gaussian"]))
+    assert rows_ahead.looks_ahead(panels_cache(n, cheap=True), panel) == ahead
+    assert rows_ahead.looks_ahead(panels_cache(n), panel)
+
+
+def panels_cache(n: int, cheap: bool = False) -> Any:
     from svmrepro.solvers.caches.lru import build_cache
 
-    return build_cache(n, 1e9, "double")
+    return build_cache(n, 1e9, "double", cheap=cheap)
 
 
 def test_the_most_violating_examples_come_first() -> None:

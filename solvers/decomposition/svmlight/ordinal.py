@@ -7,11 +7,11 @@ the paper, after Herbrich et al.). C is the per-example bound of the problem, so
 the weight of the mean loss of a pair: the objective is that of ``svmperf-ordinal``.
 
 The differences are written out before the clock starts, in the order of i and then of j, and passed to
-:mod:`svmrepro.solvers.decomposition.svmlight`. Every other difference is negated and labelled -1. This
-changes nothing, since only ``y_k x_k`` matters, and provides the two classes that a problem needs. The number
-of differences grows with n^2. Above the memory limit (512 MB by default, counting 8 bytes for a number in
-dense differences and 12 for an entry in sparse ones) the run ends at once with status ``memory_limit``. A few
-thousand examples reach that limit.
+:mod:`svmrepro.solvers.decomposition.svmlight.classification`. Every other difference is negated and labelled
+-1. This changes nothing, since only ``y_k x_k`` matters, and provides the two classes that a problem needs.
+The number of differences grows with n^2. Above the memory limit (512 MB by default, counting 8 bytes for a
+number in dense differences and 12 for an entry in sparse ones) the run ends at once with status
+``memory_limit``. A few thousand examples reach that limit.
 
 With every pair within eps of its condition, the duality gap is at most ``eps n C``, which the certificate
 checks.
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.decomposition import svmlight
+from svmrepro.solvers.decomposition.svmlight import classification as svmlight
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, Solution
 
@@ -80,7 +80,7 @@ def prepare(problem: Problem) -> None:
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightOrdinalRun:
     """Return a run at the initial multipliers of the pairs.
 
-    The options are those of :func:`svmrepro.solvers.decomposition.svmlight.start`.
+    The options are those of :func:`svmrepro.solvers.decomposition.svmlight.classification.start`.
     """
     return SvmLightOrdinalRun(problem, eps, options)
 

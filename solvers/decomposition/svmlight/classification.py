@@ -37,7 +37,7 @@ Where the paper and SVM-light's documentation are silent:
   ``info["q_final"]``). None of the papers' problems takes so many.
 * If the rounding of all steps together could exceed a hundredth of eps, G is recomputed before the run ends.
 
-Symbols of the paper in :mod:`~svmrepro.solvers.decomposition._svmlight_iteration`:
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.svmlight._iteration`:
 
 ================  ===================================
 paper             here
@@ -52,6 +52,7 @@ d                 ``qp.d``, the change of beta over B
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import (
+    Panel,
     block_of,
     build_panel,
     cheap_rows,
@@ -67,9 +69,9 @@ from svmrepro.solvers.caches.feature_columns import (
     rearrange,
 )
 from svmrepro.solvers.decomposition import _pair_state as pair_state
-from svmrepro.solvers.decomposition import _svmlight_iteration as parts
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
 from svmrepro.solvers.decomposition._shrinking import rearrange_state
+from svmrepro.solvers.decomposition.svmlight import _iteration as parts
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
@@ -141,15 +143,18 @@ class SvmLightRun:
             raise ValueError(f"solver 'svmlight': option 'q' must be even and at least 2, got {q}")
         self.problem, self.eps = problem, eps
         self.store = problem.prepare()
-        self.panel = problem.layout("panel", build_panel)
+        self.plain = bool(options.get("plain", False))
+        self.panel = _panel_of(problem, self.plain)
         self.folded = bool(options["fold"]) and problem.kernel.name == "linear"
-        self.calls = (*block_of(problem), *rows_of(problem))
+        self.calls = (*block_of(problem, self.plain), *rows_of(problem))
         precision = "single" if options["single"] else "double"
         megabytes = 0.0 if self.folded else float(options["cache_mb"])
         # With folding no row is ever requested.
         least = 0 if self.folded else q
         self.cache_bytes, self.precision = megabytes * 2**20, precision
-        self.cache = build_cache(n, self.cache_bytes, precision, cheap=cheap_rows(problem), least=least)
+        self.cache = build_cache(
+            n, self.cache_bytes, precision, cheap=cheap_rows(problem, self.plain), least=least
+        )
         self.rounding = _ROUNDING[precision]
         self.state = pair_state.allocate(problem.y, problem.bounds, 1, 0, options.get("start"))
         fill_diagonal(self.state.diagonal, problem.kernel, self.store)
@@ -177,6 +182,13 @@ def prepare(problem: Problem) -> None:
     problem.layout("panel", build_panel)
 
 
+def _panel_of(problem: Problem, plain: bool) -> Panel:
+    """Return the problem's panel, built once for all runs."""
+    name, build = ("plain panel", partial(build_panel, plain=True)) if plain else ("panel", build_panel)
+    panel: Panel = problem.layout(name, build)
+    return panel
+
+
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
     """Return a run at the initial multipliers.
 
@@ -191,7 +203,9 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
         even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q rows are held in any case.
         ``single``: whether rows are cached in single precision. ``shrinking``: whether examples at a bound
         may leave the active set, after ``patience`` iterations. ``fold``: whether a linear kernel is folded
-        into its weight vector. ``widen``: see the module.
+        into its weight vector. ``widen``: see the module. ``plain``: whether kernel rows of packed bits or
+        index lists are computed by the dot products of :mod:`svmrepro.solvers.platt.smo`, one example after
+        the other, instead of many at once from the columns of the features.
 
     Raises
     ------
@@ -296,7 +310,7 @@ def _widen(run: SvmLightRun) -> None:
     run.work = run.work._replace(**parts.of_size(q))
     if run.cache.rows.shape[0] < q and not run.folded:
         kept = run.cache.counts
-        cheap = cheap_rows(run.problem)
+        cheap = cheap_rows(run.problem, run.plain)
         run.cache = build_cache(n, run.cache_bytes, run.precision, cheap=cheap, least=q)
         for name in ("hits", "misses", "entries", "touched"):
             setattr(run.cache.counts, name, getattr(kept, name))

@@ -1,4 +1,4 @@
-r"""The judge: objectives, gap and KKT violations recomputed from the data, with bounds on rounding.
+r"""How near a solution is to the optimum: objectives, gap and KKT violations recomputed from the data.
 
 Nothing that a solution reports about itself is used. Everything is recomputed from the multipliers (or the
 weights) and the examples, with separate arithmetic (:mod:`svmrepro.solvers.reference_kernels`). Notation,
@@ -6,7 +6,7 @@ with bounds C_i:
 
     g_i = sum_j y_j alpha_j k(x_j, x_i),    f_i = g_i + bias,    m_i = 1 - y_i f_i
 
-That module also gives the rounding bound ``|fl(g_i) - g_i| <= E_i``. The judge promises the following.
+That module also gives the rounding bound ``|fl(g_i) - g_i| <= E_i``. The certificate promises the following.
 
 *KKT.* Example i violates its condition by ``m_i`` where ``alpha_i < C_i`` and by ``-m_i`` where
 ``alpha_i > 0``, each with an error of at most E_i. The true violation is at most

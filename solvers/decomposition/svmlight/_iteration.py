@@ -1,4 +1,4 @@
-"""The iteration with small working sets; see :mod:`svmrepro.solvers.decomposition.svmlight`."""
+"""The iteration with small working sets; see :mod:`.classification`."""
 
 from __future__ import annotations
 

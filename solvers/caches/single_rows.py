@@ -1,0 +1,143 @@
+r"""Kernel rows in single precision, with a bound on their error.
+
+Rows of a Gaussian kernel over dense examples are computed in single precision too, see
+:mod:`svmrepro.solvers.compilation.gaussian_tiles`; others are computed in double precision and rounded. The
+examples are centred and scaled by the square root of ``gamma log2 e`` for that, in double precision.
+
+Let u = 2^-24, R the largest norm of a scaled example, and s a squared distance of d terms. Rounding the
+examples changes s by at most ``4 u R sqrt(s)``, and computing it by ``(d + 2) u s``. With the largest values
+of ``s 2^-s`` and ``sqrt(s) 2^-s``, the error of ``2^-s`` is at most
+
+    u (0.37 (d + 2) + 1.43 R + the error of a power)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from svmrepro.solvers.caches.example_tiles import PART, Tiles, in_tiles, part_end, powers_together
+from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.gaussian_tiles import POWER_ERROR
+from svmrepro.solvers.compilation.vector_loops import TILE
+from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
+
+SINGLE_ROUNDING = 2.0**-24
+_MOST_ERROR = 1e-5  # of an entry relative to the largest; above it, rows stay in double precision
+_MOST_VALUE = 1e30  # of a kernel value in single precision; its inverse rounds as others do, too
+_LOG2_E = 1.0 / math.log(2.0)
+
+
+def rounds_well(problem: Problem, eps: float, share: float) -> bool:
+    """Tell whether rounding the rows to single precision changes the gradient by little of eps.
+
+    That is, by at most ``share`` times eps for one multiplier at its bound, and without leaving its range.
+    """
+    largest = _largest(problem)
+    in_range = 1.0 / _MOST_VALUE <= largest <= _MOST_VALUE
+    return in_range and float(problem.bounds.max()) * largest * SINGLE_ROUNDING <= share * eps
+
+
+def may_be_single(problem: Problem) -> bool:
+    """Tell whether kernel rows are long to compute, and not linear, so that single precision may pay."""
+    return problem.kernel.name in ("gaussian", "polynomial") and form(problem) in ("columns", "levels")
+
+
+def row_error(problem: Problem) -> float:
+    """Return a bound on the error of a kernel value in a row in single precision."""
+    return float(problem.layout("single rows", _single_rows)[1])
+
+
+def single_panel(problem: Problem) -> Panel:
+    """Return the panel for rows in single precision, in the original order."""
+    return problem.layout("single rows", _single_rows)[0]  # type: ignore[no-any-return]
+
+
+def _largest(problem: Problem) -> float:
+    """Return the largest kernel value."""
+    diagonal = np.empty(problem.n)
+    fill_diagonal(diagonal, problem.kernel, problem.prepare())
+    return float(np.abs(diagonal).max())
+
+
+def _single_rows(problem: Problem) -> tuple[Panel, float]:
+    panel: Panel = problem.layout("panel", build_panel)
+    rounded = panel, SINGLE_ROUNDING * _largest(problem)
+    values = panel.tiles.values
+    if problem.kernel.name != "gaussian" or not values.size or problem.differences:
+        return rounded
+    tiles, d, _ = values.shape
+    X = values.transpose(0, 2, 1).reshape(tiles * TILE, d)[: problem.n]
+    X = (X - X.mean(axis=0)) * math.sqrt(problem.kernel.gamma * _LOG2_E)
+    radius = math.sqrt(float(np.einsum("ij,ij->i", X, X).max()))
+    error = SINGLE_ROUNDING * (0.37 * (d + 2) + 1.43 * radius + POWER_ERROR)
+    if not error <= _MOST_ERROR:
+        return rounded
+    scaled = X.astype(np.float32)
+    own: Tiles = panel.tiles._replace(
+        values=values[:0],
+        singles=in_tiles(scaled),
+        scaled=scaled,
+    )
+    return panel._replace(tiles=own), error
+
+
+def part_of(panel: Panel, base: Panel, places: Any) -> Panel:
+    """Return a panel of some examples in double precision, whose order goes on with all others.
+
+    Parameters
+    ----------
+    panel : Panel
+        The panel in use.
+    base : Panel
+        The problem's own, in the original order.
+    places : ndarray of int64
+        Positions of the examples in the panel in use.
+    """
+    rest = np.ones(panel.order.size, dtype=bool)
+    rest[places] = False
+    examples = panel.order[places].astype(np.int64)
+    tile, place = examples // TILE, examples % TILE
+    tiles = base.tiles
+    if tiles.values.size:
+        tiles = tiles._replace(values=in_tiles(tiles.values[tile, :, place]))
+    if tiles.levels.size:
+        count, groups = -(-examples.size // TILE), tiles.levels.shape[1]
+        levels, sums = np.zeros((count, groups, TILE, 4), dtype=np.int8), np.zeros(count * TILE)
+        at = np.arange(examples.size)
+        levels[at // TILE, :, at % TILE] = tiles.levels[tile, :, place]
+        sums[at] = tiles.sums[examples]
+        tiles = tiles._replace(levels=levels, sums=sums)
+    return base._replace(
+        order=np.concatenate([panel.order[places], panel.order[rest]]),
+        norms=base.norms[examples],
+        tiles=tiles,
+    )
+
+
+@compiled()
+def fill_single(store, panel, block, shape, i, first, last, out):
+    """Write ``K(x_i, x_order[k])`` to ``out[k]`` in single precision for first <= k < last."""
+    tiles, touched, at = panel.tiles, 0, first
+    tiles.mates[0] = i
+    while at < last:
+        end = part_end(at, last)
+        if tiles.singles.shape[0]:
+            touched += powers_together(panel, tiles.mates, 1, at, end)
+            powers = tiles.powers[0, at % TILE :]
+            for k in range(end - at):
+                out[at + k] = powers[k]
+        else:
+            part = tiles.part[: end - at]
+            touched += block(store, panel, i, at, end, part)
+            shape(store, panel, i, at, end, part)
+            for k in range(end - at):
+                out[at + k] = np.float32(part[k])
+        at = end
+    return touched
+
+
+assert PART % TILE == 0

@@ -1,0 +1,166 @@
+"""Gaussian kernel values of examples in tiles, in single precision, distances and powers in one pass.
+
+Squared distances are sums of squared differences, which do not cancel: examples far from the origin are as
+accurate as others. The examples are scaled so that a kernel value is 2 to the power of minus the distance;
+reducing its exponent is then exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
+
+POWER_ERROR = 3.0
+"""Largest relative error of a power of two, in units of the rounding to single precision."""
+_WORD, _INTEGER, _FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
+_ROUND = 12582912.0  # 1.5 * 2^23: adding it rounds to an integer, in the low bits
+_LEAST = -126.0  # smaller exponents are replaced by it
+# Interpolation of (2^r - 1) / r at the Chebyshev points of |r| <= 1/2; relative error of 2^r below 1e-8.
+_SERIES = (
+    0.6931471880262285,
+    0.24022650760568068,
+    0.05550357114219137,
+    0.009618082557281448,
+    0.0013390863364818196,
+    0.00015453162943207492,
+)
+
+
+def _vector(kind: Any, lanes: int) -> Any:
+    return ir.VectorType(kind, lanes)
+
+
+def _at(builder: Any, pointer: Any, *terms: Any) -> Any:
+    for term in terms:
+        pointer = builder.gep(pointer, [ir.Constant(_WORD, term) if isinstance(term, int) else term])
+    return pointer
+
+
+def _spread(builder: Any, value: Any, lanes: int) -> Any:
+    undefined = ir.Constant(_vector(value.type, lanes), ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(_INTEGER, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(_vector(_INTEGER, lanes), [0] * lanes))
+
+
+def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    name = f"llvm.fmuladd.v{a.type.count}f32"
+    kind = ir.FunctionType(a.type, [a.type] * 3)
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [a, b, c])
+
+
+def _power(builder: Any, distance: Any) -> Any:
+    """Return 2 to the power of minus a vector of distances."""
+    lanes = distance.type.count
+    bits = _vector(_INTEGER, lanes)
+
+    def constant(value: float) -> Any:
+        return ir.Constant(distance.type, [float(np.float32(value))] * lanes)
+
+    x = builder.fsub(constant(0.0), distance)
+    x = builder.select(builder.fcmp_ordered(">", x, constant(_LEAST)), x, constant(_LEAST))
+    shifted = builder.fadd(x, constant(_ROUND))
+    r = builder.fsub(x, builder.fsub(shifted, constant(_ROUND)))
+    square = builder.fmul(r, r)  # Estrin's scheme: Horner's would wait for each product
+    pairs = [
+        _fused(builder, r, constant(_SERIES[c + 1]), constant(_SERIES[c])) for c in range(0, len(_SERIES), 2)
+    ]
+    series = _fused(builder, square, _fused(builder, square, pairs[2], pairs[1]), pairs[0])
+    value = _fused(builder, r, series, constant(1.0))
+    # Times 2^k: add k, the low bits of ``shifted``, to the exponent.
+    k = builder.shl(builder.bitcast(shifted, bits), ir.Constant(bits, [23] * lanes))
+    return builder.bitcast(builder.add(builder.bitcast(value, bits), k), distance.type)
+
+
+def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the code for the kernel values of ``rows`` examples and tiles, and the same in NumPy."""
+
+    def emit(typing_context: Any, tiles: Any, first: Any, last: Any, x: Any, out: Any) -> Any:
+        """Write kernel values of examples and tiles of examples.
+
+        ``out[r, t * TILE + k] = 2^-sum_c (x[c, r] - tiles[first + t, c, k])^2`` for t < last - first; each
+        value depends on its two examples only, and not on their order.
+
+        Parameters
+        ----------
+        tiles : ndarray of float32, shape (tiles, d, TILE)
+            Examples, feature by feature within each tile.
+        first, last : int
+            Tiles.
+        x : ndarray of float32, shape (d, TOGETHER)
+            The examples, of which the first ``rows`` are used.
+        out : ndarray of float32, shape (at least rows, at least (last - first) TILE)
+            Output.
+        """
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            features = context.codegen().magic_tuple()[2].split(",")
+            lanes = 16 if "+avx512f" in features else 8 if "+avx" in features else 4
+            # With four rows, sums in 8 of 32 registers, or 8 of 16.
+            in_a_block = min(2, TILE // lanes)
+            kind = _vector(_FLOAT, lanes)
+            zero = ir.Constant(kind, [0.0] * lanes)
+            _, first, last, _, _ = arguments
+            arrays = [
+                context.make_array(signature.args[place])(context, builder, arguments[place])
+                for place in (0, 3, 4)
+            ]
+            tile_at, x_at, out_at = (array.data for array in arrays)
+            d, width = (builder.extract_value(array.shape, 1) for array in (arrays[0], arrays[2]))
+            one_tile = builder.mul(d, ir.Constant(_WORD, TILE))
+            sums = [
+                [cgutils.alloca_once_value(builder, zero) for _ in range(in_a_block)] for _ in range(rows)
+            ]
+
+            def vector_at(pointer: Any) -> Any:
+                return builder.bitcast(pointer, kind.as_pointer())
+
+            with cgutils.for_range(builder, builder.sub(last, first)) as outer:
+                tile = _at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
+                place = builder.mul(outer.index, ir.Constant(_WORD, TILE))
+                for begin in range(0, TILE, in_a_block * lanes):
+                    for own in sums:
+                        for total in own:
+                            builder.store(zero, total)
+                    with cgutils.for_range(builder, d) as inner:
+                        column = _at(builder, tile, builder.mul(inner.index, ir.Constant(_WORD, TILE)), begin)
+                        block = []
+                        for v in range(in_a_block):
+                            block.append(builder.load(vector_at(_at(builder, column, v * lanes))))
+                            block[-1].align = 4
+                        values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, TOGETHER)))
+                        for r in range(rows):
+                            value = _spread(builder, builder.load(_at(builder, values, r)), lanes)
+                            for v in range(in_a_block):
+                                gap = builder.fsub(value, block[v])
+                                total = _fused(builder, gap, gap, builder.load(sums[r][v]))
+                                builder.store(total, sums[r][v])
+                    for r in range(rows):
+                        row = builder.mul(width, ir.Constant(_WORD, r))
+                        for v in range(in_a_block):
+                            pointer = _at(builder, out_at, row, place, begin + v * lanes)
+                            power = _power(builder, builder.load(sums[r][v]))
+                            builder.store(power, vector_at(pointer)).align = 4
+            return context.get_dummy_value()
+
+        return types.void(tiles, types.int64, types.int64, x, out), build
+
+    def interpreted(tiles: Any, first: int, last: int, x: Any, out: Any) -> None:
+        for r in range(rows):
+            gaps = x[None, :, r, None] - tiles[first:last]
+            distances = np.sum(gaps * gaps, axis=1, dtype=np.float32)
+            out[r, : (last - first) * TILE] = np.exp2(np.maximum(-distances, np.float32(_LEAST))).ravel()
+
+    return emit, interpreted
+
+
+_OF_ONE, _OF_FOUR = _gaussian_tiles(1), _gaussian_tiles(TOGETHER)
+#: The kernel values of one example, and of four, with tiles; see :func:`_gaussian_tiles`.
+gaussian_tiles: Any = _OF_ONE[1] if config.DISABLE_JIT else intrinsic(_OF_ONE[0])
+gaussian_tiles_of_four: Any = _OF_FOUR[1] if config.DISABLE_JIT else intrinsic(_OF_FOUR[0])

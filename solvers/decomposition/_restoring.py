@@ -1,0 +1,141 @@
+r"""The computation of the gradient anew: of examples that return, and in double precision at the end.
+
+The end of a run whose rows are in single precision needs the gradient in double precision where it counts.
+With rows whose entries are wrong by at most e, an entry of the gradient is wrong by at most
+``b = e sum_i |beta_i|``, if every use of a row sees the same entries; one that was exact before, by at most
+e times the changes of all multipliers since then. An example whose gradient is more than
+2 b away from both extremes is therefore none of the true extremes. When the gap has closed, the gradient of
+all others is computed in double precision from all multipliers. It gives the true gap: the run ends, or goes
+on from there. After a few such rounds, it goes on in double precision.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from svmrepro.solvers.caches.active_set_rows import build_cache
+from svmrepro.solvers.caches.feature_columns import build_panel
+from svmrepro.solvers.caches.single_rows import part_of
+from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
+from svmrepro.solvers.decomposition._pair_state import ROUNDING
+from svmrepro.solvers.storage.row_products import rows_of
+
+if TYPE_CHECKING:
+    from svmrepro.solvers.decomposition.second_order import SecondOrderRun
+
+REFINE = -3  # reason to compute the gradient, besides those of `second_order`
+ROUNDS = 3
+MARGIN = 1.0 / 32.0  # of eps, by which the gap is closed further than required
+
+
+class PairRestoring:
+    """The computation of G from a position on, in slices.
+
+    Attributes
+    ----------
+    G
+        Output: the end of the gradient itself, or an array that replaces the gradient once it is complete.
+    at
+        How far it is; -1 when it is done.
+    positions, changes
+        The multipliers that have changed since G was last known everywhere, and by how much.
+    why
+        The reason: BEGIN, NEARLY, CONVERGED or RENEW.
+    """
+
+    def __init__(self, run: SecondOrderRun, begin: int, why: int) -> None:
+        state = run.state
+        if begin == 0:
+            state.beta_then[:] = 0.0
+            state.G_then[:] = state.y
+        self.begin, self.why, self.at = begin, why, 0
+        self.G = state.G if begin else np.empty(run.problem.n)
+        self.G[begin:] = state.G_then[begin:]
+        self.row = np.empty(run.problem.n)
+        self.positions = np.flatnonzero(state.beta != state.beta_then)
+        self.changes = (state.beta - state.beta_then)[self.positions]
+
+    def advance(self, run: SecondOrderRun, work: int) -> bool:
+        """Continue for about ``work`` entries read; return whether it is done."""
+        problem, state, cache, order = run.problem, run.state, run.cache, run.panel.order
+        if problem.kernel.name == "linear":
+            _, products, update = rows_of(problem)
+            weights = np.empty(problem.d + 1)
+            changed = int(np.count_nonzero(state.beta != state.beta_then))
+            touched = restore_folded(
+                state, self.G, run.store, products, update, order, self.begin, weights, self.row
+            )
+            cache.counts.touched += touched
+            cache.counts.entries += problem.n - self.begin + changed
+            self.at = -1
+        else:
+            self.at = run.subtract_rows(
+                self.G, self.positions, self.changes, self.begin, problem.n, self.at, work, self.row
+            )
+        if self.at >= 0:
+            return False
+        state.G[self.begin :] = self.G[self.begin :]
+        return True
+
+
+class Refinement:
+    """The computation in double precision of the gradient near its extremes, in slices.
+
+    Attributes
+    ----------
+    why
+        REFINE, see :class:`PairRestoring`.
+    places : ndarray of int64
+        The positions of the examples near the extremes.
+    """
+
+    def __init__(self, run: SecondOrderRun) -> None:
+        state, n = run.state, run.problem.n
+        self.why, self.at = REFINE, 0
+        self.places = near_extremes(run)
+        self.panel = part_of(run.panel, run.problem.layout("panel", build_panel), self.places)
+        self.cache = build_cache(n, 0.0, "double", least=0)
+        self.G = state.y[self.places]
+        position = np.empty(n, dtype=np.int64)
+        position[self.panel.order] = np.arange(n)
+        changed = np.flatnonzero(state.beta)
+        self.positions = position[run.panel.order[changed]]
+        self.changes = state.beta[changed]
+        self.row = np.empty(n)
+
+    def advance(self, run: SecondOrderRun, work: int) -> bool:
+        """Continue for about ``work`` entries read; return whether it is done."""
+        self.at = subtract_rows(
+            self.G, self.cache, run.store, self.panel, run.block, run.shape, self.positions, self.changes,
+            0, self.places.size, self.at, work, self.row,
+        )  # fmt: skip
+        if self.at >= 0:
+            return False
+        run.state.G[self.places] = self.G
+        if not run.mixed:
+            run.mixed, run.drift_then = True, float(run.state.scalars.drift)
+        counts = run.cache.counts
+        counts.entries += self.cache.counts.entries
+        counts.touched += self.cache.counts.touched
+        return True
+
+
+def gradient_error(run: SecondOrderRun) -> float:
+    """Return the bound b on the error of the gradient of a run whose rows are rounded."""
+    state = run.state
+    scalars = state.scalars
+    changes = float(np.abs(state.beta).sum())
+    if run.mixed:  # some entries come from elsewhere, and have been updated by two rows a step since then
+        changes = max(changes, 2.0 * (float(scalars.drift) - run.drift_then))
+    return run.largest * (run.rounding * changes + ROUNDING * float(scalars.drift))
+
+
+def near_extremes(run: SecondOrderRun) -> Any:
+    """Return the positions of all examples whose true gradient may be an extreme."""
+    state, bound = run.state, 2.0 * gradient_error(run)
+    scalars = state.scalars
+    rises = ((state.status & UP) != 0) & (scalars.g_max - bound <= state.G)
+    falls = ((state.status & DOWN) != 0) & (scalars.g_min + bound >= state.G)
+    return np.flatnonzero(rises | falls)

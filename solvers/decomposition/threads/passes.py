@@ -1,0 +1,190 @@
+"""The three passes of an iteration over pairs, on one thread or on a team's.
+
+Which, the type of the state decides: the code for several threads is compiled when it is used. A pass over
+fewer entries than the team's limit is not divided.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+from svmrepro.solvers.caches.active_set_rows import row_of
+from svmrepro.solvers.caches.lru import claim
+from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.decomposition import _fixed_gradient as fixed_gradient
+from svmrepro.solvers.decomposition._fixed_gradient import extremes_of, gain_of, is_fixed, stays_fixed
+from svmrepro.solvers.decomposition._pair_selection import NONE, SPAN
+from svmrepro.solvers.decomposition._rows_ahead import claim_rows, fetch_ahead
+from svmrepro.solvers.decomposition.threads.team import (
+    BELOW,
+    BOTTOM,
+    FILL,
+    IN_FIXED_POINT,
+    LARGEST,
+    LEAST,
+    LINE,
+    MOVE,
+    PARTNER,
+    TOP,
+    WHERE,
+    fields_of,
+    share,
+)
+
+_LEAD = 1024  # entries by which the first part of a scan is longer: its thread neither waits nor answers
+
+
+def _is_shared(state: Any) -> bool:
+    return "team" in fields_of(state)["screen"].fields
+
+
+@compiled()
+def _claim(state, cache, panel, i, have, m):
+    """Have slots for the row of i, and for others that are computed with it; return how many."""
+    team, counts = state.screen.team, cache.counts
+    if state.scalars.ahead:
+        count = claim_rows(state, cache, panel, i, have, m, team.slots)
+        for r in range(count):
+            team.mates[r] = panel.tiles.mates[r]
+        return count
+    team.mates[0], team.slots[0] = i, claim(cache, i)
+    counts.misses += 1
+    counts.entries += m - have
+    cache.have[team.slots[0]] = m
+    cache.called[i] = counts.misses
+    return 1
+
+
+@compiled()
+def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
+    team, slot = state.screen.team, cache.slot_of[i]
+    have = cache.have[slot] if slot >= 0 else 0
+    if m - have < team.words[LEAST] or (cache.packed.shape[0] > 0 and cache.packed.itemsize > 1):
+        return fetch_ahead(state, cache, store, panel, block, shape, i, m, which)
+    count = _claim(state, cache, panel, i, have, m)
+    slot = team.slots[0]
+    share(state, cache, store, panel, block, shape, FILL, have, m, SPAN, SPAN, slot, count, i, 0.0)
+    return slot
+
+
+@compiled()
+def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed):
+    words, values = state.screen.team.words, state.screen.team.values
+    kind = PARTNER + (IN_FIXED_POINT if fixed else 0)
+    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, _LEAD, slot, 0, i, 0.0)
+    j, best = np.int64(-1), 0.0
+    for at in range(LINE, words.size, LINE):
+        if words[at + WHERE] >= 0 and values[at + TOP] >= best:
+            j, best = words[at + WHERE], values[at + TOP]
+    return j, best
+
+
+@compiled()
+def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed):
+    words, values = state.screen.team.words, state.screen.team.values
+    kind = MOVE + (IN_FIXED_POINT if fixed else 0)
+    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, _LEAD, slot1, slot2, 0, mu)
+    above, top, below, bottom, largest = np.int64(-1), NONE, np.int64(-1), -NONE, np.int64(0)
+    for at in range(LINE, words.size, LINE):
+        if words[at + WHERE] >= 0 and values[at + TOP] >= top:
+            above, top = words[at + WHERE], values[at + TOP]
+        if values[at + BOTTOM] < bottom:
+            below, bottom = words[at + BELOW], values[at + BOTTOM]
+        largest = max(largest, words[at + LARGEST])
+    return above, top, below, bottom, largest
+
+
+def fetch_rows(
+    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
+) -> int:
+    """Do what :func:`~svmrepro.solvers.decomposition._rows_ahead.fetch_ahead` does."""
+    fetch_of = _fetch_shared if hasattr(state.screen, "team") else fetch_ahead
+    return int(fetch_of(state, cache, store, panel, block, shape, i, m, which))
+
+
+@overload(fetch_rows, inline="always")
+def _fetch_rows(state, cache, store, panel, block, shape, i, m, which):
+    fetch_of = _fetch_shared if _is_shared(state) else fetch_ahead
+    return lambda state, cache, store, panel, block, shape, i, m, which: fetch_of(
+        state, cache, store, panel, block, shape, i, m, which
+    )
+
+
+@compiled()
+def _partner_of_team(state, cache, store, panel, block, shape, slot, m, i):
+    return _partner_shared(state, cache, store, panel, block, shape, slot, m, i, False)
+
+
+@compiled()
+def _partner_of_team_fixed(state, cache, store, panel, block, shape, slot, m, i):
+    if not state.screen.scalars.valid:
+        return _partner_shared(state, cache, store, panel, block, shape, slot, m, i, False)
+    j = _partner_shared(state, cache, store, panel, block, shape, slot, m, i, True)[0]
+    return gain_of(state, row_of(cache, panel, slot), i, j, state.scalars.tiny)
+
+
+def find_partner(
+    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, slot: int, m: int, i: int
+) -> Any:
+    """Do what :func:`~svmrepro.solvers.decomposition._fixed_gradient.partner` does, for a slot's row."""
+    if hasattr(state.screen, "team"):
+        find = _partner_of_team_fixed if is_fixed(state) else _partner_of_team
+        return find(state, cache, store, panel, block, shape, slot, m, i)
+    return fixed_gradient.partner(
+        state, row_of(cache, panel, slot), m, i, state.scalars.tiny, cache.rows, state.scalars.bottom
+    )
+
+
+@overload(find_partner, inline="always")
+def _find_partner(state, cache, store, panel, block, shape, slot, m, i):
+    if _is_shared(state):
+        find = _partner_of_team_fixed if is_fixed(state) else _partner_of_team
+        return lambda state, cache, store, panel, block, shape, slot, m, i: find(
+            state, cache, store, panel, block, shape, slot, m, i
+        )
+    return lambda state, cache, store, panel, block, shape, slot, m, i: fixed_gradient.partner(
+        state, row_of(cache, panel, slot), m, i, state.scalars.tiny, cache.rows, state.scalars.bottom
+    )
+
+
+@compiled()
+def _step_of_team(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps):
+    return _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, False)[:4]
+
+
+@compiled()
+def _step_of_team_fixed(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps):
+    fixed = stays_fixed(state, mu, Q, m, eps)
+    above, top, below, bottom, largest = _move_shared(
+        state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed
+    )
+    if fixed:
+        return extremes_of(state, top, above, bottom, largest)
+    error = state.scalars.error
+    return above, top + error, below, bottom - error
+
+
+def move(
+    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, slot1: int, slot2: int, mu: float,
+    Q: float, m: int, eps: float,
+) -> Any:  # fmt: skip
+    """Do what :func:`~svmrepro.solvers.decomposition._fixed_gradient.move` does, for two slots' rows."""
+    if hasattr(state.screen, "team"):
+        step = _step_of_team_fixed if is_fixed(state) else _step_of_team
+        return step(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps)
+    row1, row2 = row_of(cache, panel, slot1), row_of(cache, panel, slot2)
+    return fixed_gradient.move(state, row1, row2, mu, Q, m, cache.rows, eps)
+
+
+@overload(move, inline="always")
+def _move(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps):
+    if _is_shared(state):
+        step = _step_of_team_fixed if is_fixed(state) else _step_of_team
+        return lambda state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps: step(
+            state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps
+        )
+    return lambda state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps: fixed_gradient.move(
+        state, row_of(cache, panel, slot1), row_of(cache, panel, slot2), mu, Q, m, cache.rows, eps
+    )

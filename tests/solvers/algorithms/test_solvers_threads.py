@@ -1,0 +1,173 @@
+"""Runs on several threads give, bit by bit, what one thread gives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers.decomposition.threads import helpers
+
+N = 9000
+
+
+def problem(kind: str) -> Problem:
+    rng = np.random.default_rng(1)
+    if kind == "dense":
+        X, kernel, storage = rng.normal(size=(N, 20)), Kernel.gaussian(gamma=0.05), "dense"
+    else:
+        X, kernel, storage = (
+            (rng.random((N, 60)) < 0.2).astype(np.float64),
+            Kernel.gaussian(gamma=0.1),
+            "bits",
+        )
+    f = X[:, :5].sum(axis=1)
+    y = np.where(f + 0.3 * rng.normal(size=N) > f.mean(), 1.0, -1.0)
+    return Problem(X, y, 1.0, kernel, bias=True, storage=storage)
+
+
+def assert_equal(one: Solution, other: Solution) -> None:
+    assert one.alpha is not None and other.alpha is not None
+    assert np.array_equal(one.alpha, other.alpha)
+    assert (one.status, one.bias, one.iterations) == (other.status, other.bias, other.iterations)
+    assert (one.kernel_evaluations, one.work, one.info) == (other.kernel_evaluations, other.work, other.info)
+
+
+@pytest.mark.parametrize("kind", ["bits", pytest.param("dense", marks=pytest.mark.slow)])
+def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = problem(kind)
+    one = solve(given, "smo-newton", cache_mb=20.0)
+    assert one.status == "optimal" and one.info["shrinks"] and one.info["gradient_restores"]
+    monkeypatch.setattr(helpers, "processors", lambda: 3)
+    for threads in (2, 3):
+        other = solve(given, "smo-newton", cache_mb=20.0, threads=threads)
+        assert_equal(one, other)
+        assert certify(given, other).passes(1e-3, 1.0)
+
+
+def test_helpers_do_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The helpers' CPU seconds count; without helpers, the solving thread does all parts."""
+    given = problem("bits")
+    monkeypatch.setattr(helpers, "processors", lambda: 2)
+    expected = solve(given, "smo-newton", threads=2)
+    seconds: list[float] = []
+    dismiss = helpers.Helpers.dismiss
+
+    def recorded(self: helpers.Helpers) -> None:
+        dismiss(self)
+        seconds.append(self.cpu_seconds)
+
+    monkeypatch.setattr(helpers.Helpers, "dismiss", recorded)
+    assert_equal(expected, solve(given, "smo-newton", threads=2))
+    assert seconds[-1] > 0.0
+    monkeypatch.setattr(threading.Thread, "start", lambda self: None)
+    monkeypatch.setattr(threading.Thread, "join", lambda self, timeout=None: None)
+    assert_equal(expected, solve(given, "smo-newton", threads=2))
+    assert seconds[-1] == 0.0
+
+
+def left() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("svmrepro-")]
+
+
+def test_helpers_end_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helpers, "processors", lambda: 2)
+
+    def interrupt(*_: object) -> None:
+        if left():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(problem("bits"), "smo-newton", threads=2, progress=interrupt)
+    deadline = time.monotonic() + 30
+    while left():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_limit_ends_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helpers, "processors", lambda: 2)
+    assert solve(problem("bits"), "smo-newton", threads=2, iteration_limit=50).status == "iteration_limit"
+    assert not left()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_process_has_helpers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helpers, "processors", lambda: 2)
+    expected = solve(problem("bits"), "smo-newton", threads=2, iteration_limit=500)
+    child = os.fork()
+    if not child:
+        same = False
+        try:
+            again = solve(problem("bits"), "smo-newton", threads=2, iteration_limit=500)
+            same = bool(np.array_equal(again.alpha, expected.alpha))  # type: ignore[arg-type]
+        finally:
+            os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("threads", "message"),
+    [
+        (0, "must be at least 1, got 0"),
+        (-2, "must not be negative, got -2"),
+        (1.5, "must be like 1, got 1.5"),
+    ],
+)
+def test_number_of_threads_is_checked(threads: float, message: str) -> None:
+    with pytest.raises(ValueError, match=f"option 'threads' {message}"):
+        solve(problem("bits"), "smo-newton", threads=threads)
+
+
+def test_more_threads_than_processors_are_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helpers, "processors", lambda: 2)
+    sizes: list[int] = []
+    begin = helpers.Helpers.__init__
+
+    def recorded(self: helpers.Helpers, *arguments: object) -> None:
+        begin(self, *arguments)  # type: ignore[arg-type]
+        sizes.append(self.team.at.size)
+
+    monkeypatch.setattr(helpers.Helpers, "__init__", recorded)
+    solve(problem("bits"), "smo-newton", threads=64, iteration_limit=50)
+    assert sizes == [2]
+
+
+INTERPRETED = """
+import numpy as np
+from svmrepro.solvers import Kernel, Problem, solve
+from svmrepro.solvers.decomposition import second_order
+from svmrepro.solvers.decomposition.threads import helpers, passes
+
+second_order.LEAST, passes.SPAN, passes._LEAD, helpers.processors = 16, 16, 0, lambda: 3
+rng = np.random.default_rng(1)
+n = 100
+words, numbers = (rng.random((n, 12)) < 0.4).astype(float), rng.normal(size=(n, 18))
+for X, kernel, storage in (
+    (words, Kernel.gaussian(gamma=0.1), "bits"),
+    (words, Kernel.linear(), "bits"),
+    (words, Kernel.gaussian(gamma=0.1), "csr"),
+    (numbers, Kernel.gaussian(gamma=0.1), "dense"),
+    (numbers, Kernel.polynomial(2, c=1.0), "csr"),
+    (numbers, Kernel.linear(), "dense"),
+    (numbers @ numbers.T, Kernel.precomputed(), "auto"),
+):
+    y = np.where(X[:, :4].sum(axis=1) + rng.normal(size=n) > X[:, :4].sum(axis=1).mean(), 1.0, -1.0)
+    problem = Problem(X, y, 1.0, kernel, bias=True, storage=storage)
+    one, other = (solve(problem, "smo-newton", cache_mb=0.2, threads=threads) for threads in (1, 3))
+    assert one.status == "optimal" and np.array_equal(one.alpha, other.alpha), (kernel, storage)
+    assert one.iterations == other.iterations and one.info == other.info, (kernel, storage)
+"""
+
+
+def test_every_kernel_and_storage_is_divided_alike_interpreted() -> None:
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,218 @@
+"""Kernel rows in single precision: their error, and the end in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from svmrepro.solvers import Kernel, Problem, certify, solve
+from svmrepro.solvers.caches import example_tiles as tiles
+from svmrepro.solvers.caches import feature_columns as panels
+from svmrepro.solvers.caches import single_rows
+from svmrepro.solvers.compilation import gaussian_tiles
+from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
+from svmrepro.solvers.decomposition import _restoring as restorings
+from svmrepro.solvers.decomposition import second_order, smo_newton
+
+
+def noisy(n: int, d: int, seed: int = 0, shift: float = 0.0) -> tuple[Any, Any]:
+    """Return examples, and labels by a noisy function of them that is not linear."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    f = np.tanh(X @ rng.normal(size=(d, 5)) / np.sqrt(d)).sum(axis=1) + 0.3 * rng.normal(size=n)
+    return X + shift, np.where(f > np.median(f), 1.0, -1.0)
+
+
+def judged(problem: Problem, solution: Any, eps: float) -> None:
+    assert solution.status == "optimal" and certify(problem, solution).passes(eps, 1.0), solution
+
+
+def exact(X: Any, i: int, gamma: float) -> Any:
+    return np.exp(-gamma * np.square(X - X[i]).sum(axis=1))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e5])
+@pytest.mark.parametrize("d", [1, 4, 30, 130])
+def test_rows_are_as_exact_as_their_bound(d: int, shift: float) -> None:
+    X, y = noisy(1100, d, shift=shift)
+    gamma = 0.7 / d
+    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=gamma))
+    panel = single_rows.single_panel(problem)
+    error = single_rows.row_error(problem)
+    block, shape = panels.block_of(problem)
+    rng = np.random.default_rng(d)
+    out = np.zeros(problem.n, dtype=np.float32)
+    kept = np.zeros((TOGETHER, problem.n), dtype=np.float32)
+    for first, last in [(0, 1100), (5, 6), (1023, 1060)]:
+        mates = rng.integers(0, problem.n, TOGETHER)
+        at = first
+        while at < last:
+            end = tiles.part_end(at, last)
+            tiles.powers_together(panel, mates, TOGETHER, at, end)
+            kept[:, at:end] = panel.tiles.powers[:, at % TILE : at % TILE + end - at]
+            at = end
+        for r, i in enumerate(mates):
+            single_rows.fill_single(problem.prepare(), panel, block, shape, i, first, last, out)
+            assert (out[first:last] == kept[r, first:last]).all(), "one row is not one of four"
+            # The double-precision rows have rounding errors too when far from the origin.
+            gap = np.abs(out[first:last] - exact(X - X.mean(axis=0), int(i), gamma)[first:last])
+            assert gap.max() <= error + 1e-15
+    assert error < 1e-5
+
+
+def test_the_matrix_is_symmetric_and_its_diagonal_exact() -> None:
+    X, y = noisy(70, 7)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.2))
+    panel = single_rows.single_panel(problem)
+    block, shape = panels.block_of(problem)
+    K = np.zeros((70, 70), dtype=np.float32)
+    for i in range(70):
+        single_rows.fill_single(problem.prepare(), panel, block, shape, i, 0, 70, K[i])
+    assert (K == K.T).all() and (np.diagonal(K) == 1.0).all()
+
+
+def test_outlying_examples_keep_double_precision() -> None:
+    X, y = noisy(1200, 5)
+    X[3] = 1e7
+    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.2))
+    assert single_rows.single_panel(problem).tiles.singles.size == 0
+    assert single_rows.row_error(problem) == single_rows.SINGLE_ROUNDING  # they are rounded only
+    judged(problem, solve(problem, "smo-newton"), 1e-3)
+
+
+@pytest.mark.parametrize("code", [gaussian_tiles._OF_ONE, gaussian_tiles._OF_FOUR])
+def test_powers_agree_with_numpy(code: Any) -> None:
+    compiled = gaussian_tiles.gaussian_tiles
+    if code is gaussian_tiles._OF_FOUR:
+        compiled = gaussian_tiles.gaussian_tiles_of_four
+    rows = 1 if code is gaussian_tiles._OF_ONE else TOGETHER
+    rng = np.random.default_rng(1)
+    examples = (rng.normal(size=(3, 6, TILE)) * np.array([0.1, 1.0, 8.0])[:, None, None]).astype(np.float32)
+    x = rng.normal(size=(6, TOGETHER)).astype(np.float32)
+    found, expected = np.zeros((2, TOGETHER, 2 * TILE), dtype=np.float32)
+
+    @njit
+    def call(tiles_: Any, x: Any, out: Any) -> None:
+        compiled(tiles_, 1, 3, x, out)
+
+    call(examples, x, found)
+    code[1](examples, 1, 3, x, expected)
+    np.testing.assert_allclose(found[:rows], expected[:rows], rtol=1e-4, atol=1e-37)
+    assert (found[rows:] == 0.0).all()
+
+
+def run_to_the_end(run: Any) -> tuple[str, list[Any]]:
+    """Run; return the status, and the refinements seen."""
+    seen: list[Any] = []
+    for _ in range(100_000):
+        status = smo_newton.advance(run, 50_000, 1 << 60)
+        restoring = run.pairs.restoring
+        if isinstance(restoring, restorings.Refinement) and restoring not in seen:
+            seen.append(restoring)
+        if status is not None:
+            return status, seen
+    raise AssertionError("no end")
+
+
+OPTIONS = {"start": None, "cache_mb": 20.0, "single": False, "shrinking": True}
+
+
+@pytest.mark.parametrize("kernel", [Kernel.gaussian(gamma=0.1), Kernel.polynomial(3, a=0.1, c=1.0)])
+def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
+    X, y = noisy(1500, 8)
+    problem = Problem(X, y, 2.0, kernel, storage="dense")
+    smo_newton.prepare(problem)
+    run = smo_newton.start(problem, 1e-3, OPTIONS)
+    assert run.pairs.rounded and run.pairs.cache.rows.dtype == np.float32
+    status, seen = run_to_the_end(run)
+    assert status == "optimal" and seen
+    state, order = run.pairs.state, run.pairs.panel.order
+    K = np.asarray(
+        np.exp(-0.1 * np.square(X[:, None] - X[None]).sum(axis=2))
+        if kernel.name == "gaussian"
+        else (0.1 * X @ X.T + 1.0) ** 3
+    )
+    true = y[order] - K[np.ix_(order, order)] @ state.beta
+    last = seen[-1].places
+    largest = float(np.diagonal(K).max())
+    assert np.abs(state.G - true).max() <= restorings.gradient_error(run.pairs) + 1e-12 * largest
+    assert np.abs(state.G - true)[last].max() <= 1e-9 * largest  # exact near the extremes
+    assert 0 < last.size < problem.n
+    rises, falls = (state.status & 1) != 0, (state.status & 2) != 0
+    assert true[rises].max() - true[falls].min() <= 1e-3 + 1e-9 * largest
+    judged(problem, smo_newton.finish(run, status), 1e-3)
+
+
+@pytest.mark.parametrize(("C", "eps"), [(2.0, 1e-9), (1e5, 1e-3)])
+def test_goes_on_in_double_precision(monkeypatch: pytest.MonkeyPatch, C: float, eps: float) -> None:
+    X, y = noisy(1100, 3)
+    X[1:40] = X[0]  # copies with both labels
+    problem = Problem(X, y, C, Kernel.gaussian(gamma=0.3))
+    assert not smo_newton.start(problem, eps, OPTIONS).pairs.rounded  # rounding would matter from the start
+    monkeypatch.setattr(second_order, "_SHARE", np.inf)
+    monkeypatch.setattr(second_order, "ROUNDS", 1)
+    smo_newton.prepare(problem)
+    run = smo_newton.start(problem, eps, OPTIONS)
+    assert run.pairs.rounded
+    status, seen = run_to_the_end(run)
+    assert status == "optimal" and seen
+    judged(problem, smo_newton.finish(run, status), eps)
+    monkeypatch.undo()
+    other = solve(problem, "smo-newton", eps=eps)
+    found = smo_newton.objective(run)
+    assert found == pytest.approx(other.info["objective"], rel=1e-5)
+
+
+def test_starts_from_a_gradient_in_either_precision() -> None:
+    X, y = noisy(1300, 6)
+    single, double = (Problem(X, y, C, Kernel.gaussian(gamma=0.2)) for C in (1.0, 1e5))
+    first = solve(single, "smo-newton")
+    again = solve(single, "smo-newton", eps=3e-4, start=first.end)
+    judged(single, again, 3e-4)
+    assert again.iterations < first.iterations
+    judged(double, solve(double, "smo-newton", start=again.end), 1e-3)
+    small = solve(single, "smo-newton", eps=1e-8, start=again.end)
+    judged(single, small, 1e-8)
+
+
+def true_gradient(problem: Problem, alpha: Any) -> Any:
+    K = np.exp(-problem.kernel.gamma * np.square(problem.X[:, None] - problem.X[None]).sum(axis=2))
+    return problem.y - K @ (problem.y * alpha)
+
+
+@pytest.mark.parametrize("end", ["refined", "widening"])
+def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    # Rounding matters so much here that several rounds are needed.
+    monkeypatch.setattr(second_order, "_SHARE", np.inf)
+    monkeypatch.setattr(second_order, "ROUNDS", 1 if end == "widening" else 1000)
+    X, y = noisy(1100, 3)
+    problem = Problem(X, y, 300.0, Kernel.gaussian(gamma=0.3))
+    smo_newton.prepare(problem)
+    run = smo_newton.start(problem, 1e-6, OPTIONS)
+    while run.pairs.rounded and smo_newton.advance(run, 50_000, 1 << 60) is None:
+        pass
+    assert run.pairs.futile >= 2 if end == "refined" else not run.pairs.rounded
+    solution = smo_newton.finish(run, "iteration_limit")
+    assert solution.end is not None
+    wrong = np.abs(solution.end.gradient - true_gradient(problem, solution.alpha)).max()
+    assert 1e-9 < wrong <= second_order.ROUNDING * solution.end.drift
+
+
+def test_warm_starts_do_not_lose_the_gradient() -> None:
+    X, y = noisy(1100, 3)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.3))
+    first = last = solve(problem, "smo-newton", eps=1e-2)
+    for eps in (3e-3, 1e-3, 3e-4, 2e-4):
+        last = solve(problem, "smo-newton", eps=eps, start=last.end)
+        judged(problem, last, eps)
+    assert first.end is not None and last.end is not None
+    assert last.end.drift <= 10 * first.end.drift
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1e7, 1e-40), (1e-8, 1e40)])
+def test_kernel_values_beyond_single_precision_are_not_rounded(scale: float, C: float) -> None:
+    X, y = noisy(1100, 4)
+    problem = Problem(scale * X, y, C, Kernel.polynomial(5, a=1.0, c=0.0), storage="dense")
+    assert not smo_newton.start(problem, 1e-3, OPTIONS).pairs.rounded
