@@ -111,7 +111,7 @@ def refuse_strange(value: object, at: Key, endless: str, text_keys: bool) -> Non
     elif isinstance(value, int | float):
         allowed = value == math.inf and endless and at[-1:] == (endless,)
         if not (abs(value) < _TOO_LARGE or allowed):  # this form also catches nan
-            raise Fault(at, f"must be a number of a size that can be, not {shown(value)}")
+            raise Fault(at, f"must be a number below 2^63 in size, not {shown(value)}")
     elif value is not None and not isinstance(value, str):
         raise Fault(at, f"must be plain data, not {shown(value)}")
 

@@ -32,7 +32,7 @@ def measurement(**fields: Any) -> dict[str, Any]:
             ("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point", "package")
         ),
         **{"schema": SCHEMA, "n": 10, "repeat": 0, "C": 1.0, "bias": True, "eps": 1e-3},
-        **{"options": {}, "kernel": {}, "machine": {}, **NO_RESULT, "status": "optimal"},
+        **{"options": {}, "kernel": {}, "machine": {}, "protocol": "1", **NO_RESULT, "status": "optimal"},
         **fields,
     }
 

@@ -2,8 +2,10 @@
 
 errors          failures outside the program's control, reported in one line
 files           files that are either complete or absent
+archives        published runs as archives
 locks           locks between processes
 fingerprints    decides when a result is out of date
+from_source     makes ``svmrepro`` importable from a clone, without an installation
 statistics/     intervals, exponents, paired tests
 configuration/  what a run measures: read, merged, validated; its jobs and paths
 measurement/    one contender on one problem: clock, record, journal
@@ -12,9 +14,11 @@ judgement/      claims, verdicts, and the comparison with a reference run
 tables/         one module per kind of table
 figures/        one module per kind of figure
 comparison/     two runs side by side
+site/           the result site
 steps/          commands that Snakemake runs: ``python -m svmrepro.workflow.steps.<step>``
 graph/          builds the job graph for the Snakefile
+joining/        own solvers and data beside the others, skeletons, published runs
 commands/       the command line ``svmrepro``
-rules/, report/ Snakemake's rules, and the captions of its report
+rules/, report/  Snakemake's rules, and the captions of its report
 templates/      HTML templates and styles
 """

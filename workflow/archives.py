@@ -11,7 +11,6 @@ import re
 import stat
 import time
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,6 +62,8 @@ def folder_of(place: str, below: Path) -> Path:
 
 def unpack(file: Path, below: Path, name: str = "") -> Path:
     """Unpack an archive into a folder of its own, named by its content, and return that; see `folder_of`."""
+    from svmrepro.datasets.download.unpacking import DAMAGED
+
     said = f"against: {name or file}"
     try:
         size = file.stat().st_size
@@ -83,10 +84,10 @@ def unpack(file: Path, below: Path, name: str = "") -> Path:
             try:
                 with zipfile.ZipFile(file) as archive:
                     _extract(archive, whole)
-            except (ValueError, KeyError, EOFError, RuntimeError, NotImplementedError) as error:
+            except ValueError as error:
                 raise StepError(f"{said}: {one_line(error)}") from None
-            except (zipfile.BadZipFile, zlib.error) as error:
-                raise StepError(f"{said}: is no zip archive, or a damaged one: {one_line(error)}") from None
+            except DAMAGED as error:
+                raise StepError(f"{said}: is not a zip archive, or is damaged: {one_line(error)}") from None
             try:
                 whole.rename(target)
             except OSError:  # another process was quicker
@@ -121,7 +122,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
                 target.write(chunk)
         digests[member.filename] = digest.hexdigest()
     if SUMS not in digests:
-        raise ValueError(f"has no {SUMS}: it is no published run")
+        raise ValueError(f"has no {SUMS}: it is not a published run")
     del digests[SUMS]
     expected = _sums((folder / SUMS).read_bytes())
     for name in sorted(digests.keys() | expected.keys()):
@@ -132,14 +133,18 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
 
 def _check(member: zipfile.ZipInfo) -> None:
     """Refuse members that are no plain files of a run."""
+    from svmrepro.datasets.download.unpacking import METHODS
+
     name, parts = member.filename, member.filename.split("/")
     mode = member.external_attr >> 16
     if not (len(parts) <= 3 and all(_PART.fullmatch(part) for part in parts)):
-        raise ValueError(f"holds {name[:100]!r}, which is no path of a run")
+        raise ValueError(f"holds {name[:100]!r}, which is not a valid path in a run")
     if name != SUMS and not name.endswith(_KINDS):
         raise ValueError(f"holds {name!r}, a kind of file that no run has")
+    if member.compress_type not in METHODS:
+        raise ValueError(f"holds {name!r}, compressed by another method than deflate")
     if member.flag_bits & 1 or member.is_dir() or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
-        raise ValueError(f"holds {name!r}, which is no plain file")
+        raise ValueError(f"holds {name!r}, which is not a regular file")
 
 
 def _sums(content: bytes) -> dict[str, str]:
@@ -147,7 +152,7 @@ def _sums(content: bytes) -> dict[str, str]:
     for number, line in enumerate(content.decode("ascii", "replace").splitlines(), start=1):
         match = _LINE.fullmatch(line)
         if match is None or match[2] in found:
-            raise ValueError(f"{SUMS}:{number}: is no line of checksum and file")
+            raise ValueError(f"{SUMS}:{number}: is not a checksum with a file name")
         found[match[2]] = match[1]
     return found
 

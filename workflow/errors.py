@@ -22,7 +22,7 @@ def reading_table(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StepError(f"{path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise StepError(f"{path}: is no table of comma-separated values: {one_line(error)}") from None
+        raise StepError(f"{path}: is not a table of comma-separated values: {one_line(error)}") from None
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Fingerprints of the code behind results. A result is out of date when its fingerprint changes.
 
-Whether a problem is measured again depends on `svmrepro.workflow.configuration.jobs.Instance.key`, which
-includes the fingerprints of its solvers. For this project's solvers, `svmrepro.solvers.source_code` computes
-them.
+Whether a problem is measured again depends on its `fingerprint`, in `svmrepro.workflow.configuration.jobs`,
+which includes the fingerprints of its solvers. For this project's solvers, `svmrepro.solvers.source_code`
+computes them.
 
 Snakemake compares files and parameters, but not imported code. Each kind of job therefore has a parameter
 with the fingerprint of the source that it runs: solvers by name for measurements, workflow modules for the

@@ -294,7 +294,7 @@ def _redirected(url: str, location: str) -> str:
     except ValueError:
         known = False
     if not known:
-        raise SourceError(f"a redirect to {location[:80]!r}, which is no address")
+        raise SourceError(f"a redirect to {location[:80]!r}, which is not a valid address")
     if parts.scheme != urlsplit(url).scheme:
         raise SourceError(f"a redirect to another scheme ({parts.scheme[:20]}), refused")
     return target

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmrepro.datasets.download._unpack import copy_stream, decompress, extract_member, is_compressed
 from svmrepro.datasets.download._verify import Ledger, check_content
+from svmrepro.datasets.download.unpacking import copy_stream, decompress, extract_member, is_compressed
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
 from svmrepro.datasets.files import CHUNK, locked, part_of, remove, replacing, sha256_of, storage_errors
 from svmrepro.datasets.registry import DownloadedEntry, FileEntry, FileForm, FileSource
@@ -234,6 +234,19 @@ def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
                 told.add(file)
     more = len(missing) - len(told)
     return [*reasons.values(), *([f"{more} more file{'' if more == 1 else 's'} likewise"] if more else [])]
+
+
+def mirror_has_more(entry: DownloadedEntry, data_dir: str | Path, mirror: str) -> bool:
+    """Tell whether a mirror may have a file of a data set that the data folder lacks; of a URL, it may."""
+    if not mirror or "://" in mirror:
+        return bool(mirror)
+    folder, theirs = raw_folder(entry, data_dir), Path(mirror).expanduser() / entry.mirror
+    return any(
+        (theirs / form.file).is_file()
+        for file in entry.files.values()
+        if not any((folder / form.stored).is_file() for form in file.forms)
+        for form in file.forms
+    )
 
 
 def fetch_entry(

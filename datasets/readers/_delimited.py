@@ -98,7 +98,7 @@ class _Parser:
         except KeyError:
             j = next(j for j in known if fields[j] not in self._tables[j])
             texts = b", ".join(self._tables[j]).decode()
-            raise ValueError(f"{self._shown(fields, j)} is none of {texts}") from None
+            raise ValueError(f"{self._shown(fields, j)} is not one of {texts}") from None
 
     def _numbers(self, fields: Sequence[bytes], known: Sequence[int]) -> FloatArray:
         tokens = fields if len(known) == len(fields) else [fields[j] for j in known]

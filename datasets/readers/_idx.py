@@ -66,7 +66,7 @@ def read_images(
         raise DataError(f"{labels}: {len(given)} labels for the {n} images of {images}")
     for label in signs:
         if not (0.0 <= label <= 255.0 and label.is_integer()):
-            raise DataError(f"{labels}: {brief(label)} can be no label of a file of bytes")
+            raise DataError(f"{labels}: {brief(label)} cannot be a label in a file of bytes")
     y = map_labels(given, signs, f"{labels}: example ")
     refuse_one_class(y, str(labels), f"sign {y[0]:+g}")
     return ExampleSet(X=_scaled(pixels.reshape(n, features)), y=y)

@@ -82,7 +82,7 @@ def _documents(block: LineBlock, path: str | Path, known: Documents | None, topi
             raise DataError(f"{path}:{block.numbers[row]}: {what.format(brief(head[row]))}")
 
     head = block.head
-    refuse(~((head >= 1.0) & (head < _LARGEST) & (head == np.floor(head))), "{} is no document's number")
+    refuse(~((head >= 1.0) & (head < _LARGEST) & (head == np.floor(head))), "{} is not a document number")
     documents: Documents = head.astype(np.int64)
     if known is not None:
         place = np.minimum(np.searchsorted(known, documents), len(known) - 1)

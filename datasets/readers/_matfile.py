@@ -57,7 +57,7 @@ def _structure(path: str | Path, variable: str) -> Mapping[str, npt.NDArray[Any]
         value = loadmat(content, variable_names=[variable]).get(variable)
     except Exception as error:  # on damaged bytes the parser may raise any error
         reason = " ".join(str(error).split())[:160] or type(error).__name__
-        raise DataError(f"{path}: no MATLAB file that can be read: {reason}") from error
+        raise DataError(f"{path}: not a readable MATLAB file: {reason}") from error
     if value is None:
         raise DataError(f"{path}: it holds no variable {variable!r}")
     if not isinstance(value, np.ndarray) or value.size != 1 or value.dtype.names is None:
@@ -83,6 +83,6 @@ def _first_split(value: object, rows: int, where: str) -> npt.NDArray[np.int64]:
     positions = _numbers(value, where)[0]
     bad = np.flatnonzero(~((positions >= 1) & (positions <= rows) & (positions == np.floor(positions))))
     if bad.size:
-        raise DataError(f"{where}: {brief(positions[bad[0]])} is no position among {rows} examples")
+        raise DataError(f"{where}: {brief(positions[bad[0]])} is not a position among {rows} examples")
     order: npt.NDArray[np.int64] = positions.astype(np.int64) - 1
     return order

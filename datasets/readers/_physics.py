@@ -89,7 +89,7 @@ def _complain(line: bytes, features: int) -> str:
     if len(tokens) != features + 2:
         return f"{len(tokens)} fields where {features + 2} were expected"
     if not (tokens[0].isdigit() and len(tokens[0]) <= 9):
-        return f"{show(tokens[0])} is no example's number"
+        return f"{show(tokens[0])} is not an example number"
     for column, token in enumerate(tokens[1:], start=2):
         complaint = complain_of_number(token, f"field {column}: {show(token)}")
         if complaint:

@@ -118,7 +118,7 @@ def _parse_row(line: str, codes: Mapping[str, Mapping[str, int]]) -> tuple[list[
     for name, field in zip(VALUES, fields[:-1], strict=True):
         if name in codes:
             if field not in codes[name]:
-                raise ValueError(f"{name} {field[:40]!r} is none of the known values")
+                raise ValueError(f"{name} {field[:40]!r} is not one of the known values")
             row.append(codes[name][field])
         else:
             # The values are years, dollars and hours, far below twelve digits.

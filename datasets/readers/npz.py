@@ -74,7 +74,7 @@ def _arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
                 return {name: stored[name] for name in ("X", "y", *_SPARSE) if name in stored}
         except Exception as error:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
             told = " ".join(str(error).split())[:120] or type(error).__name__
-            raise DataError(f"{path}: is no NPZ file of numbers: {told}") from None
+            raise DataError(f"{path}: is not an NPZ file of numbers: {told}") from None
 
 
 def _numbers(path: str | Path, name: str, array: npt.NDArray[Any], dimensions: int) -> FloatArray:
@@ -99,7 +99,7 @@ def _csr(path: str | Path, arrays: Arrays) -> sparse.csr_matrix:
         X = sparse.csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=shape)
         X.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise DataError(f"{path}: is no CSR matrix: {' '.join(str(error).split())[:120]}") from None
+        raise DataError(f"{path}: is not a CSR matrix: {' '.join(str(error).split())[:120]}") from None
     X.sum_duplicates()
     X.eliminate_zeros()
     if not np.isfinite(X.data).all():

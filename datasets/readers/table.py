@@ -112,7 +112,7 @@ def _lines(path: str | Path) -> Iterator[_Line]:
                     yield reader.line_num, [field.strip() for field in fields]
     except (UnicodeDecodeError, csv.Error) as error:
         line = reader.line_num if reader is not None else 1
-        raise DataError(f"{path}:{line}: is no table of text: {error}") from None
+        raise DataError(f"{path}:{line}: is not a text table: {error}") from None
 
 
 def _is_header(fields: list[str]) -> bool:

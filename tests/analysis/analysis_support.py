@@ -51,7 +51,7 @@ def make_config(folder: Path, experiments: Collection[str] = tuple(EXPERIMENTS),
         "smo-bits": {"solver": "smo", "storage": "bits"},
         "chunking-bits": {"solver": "chunking", "storage": "bits", "memory_limit_mb": 128},
     }
-    changed = {"contenders": contenders, **changes}
+    changed = {"contenders": contenders, "nested": [], **changes}
     config = paper_config(folder, PAPER, dict.fromkeys(experiments, changed), job="experiment")
     paper = config.papers[PAPER]
     # The table of a data set needs its files.
@@ -76,6 +76,8 @@ def records(
         nonbound = round(12 * n**0.25)
         for repeat in range(config.repeats):
             for label, contender in experiment.contenders.items():
+                if n not in experiment.sizes_of(contender):
+                    continue
                 base = make_line(config, experiment, contender, n, repeat)
                 if label in stopped:
                     if repeat == 0:

@@ -66,16 +66,17 @@ def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):
 def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
     config = analysed(tmp_path, lambda line: line["repeat"] == 2)
     runs = read_runs([paths.measurements(config, synthetic.PAPER, NAME)])
-    assert set(runs.timing_hardware) == {NAME}
+    assert set(runs.timing_conditions) == {NAME}
     for n in runs.sizes(NAME):
         group = runs.group(NAME, "smo", n)
-        assert len(group.solved) == 3 and len(group.timed) == 2
+        repeats = len(group.solved)
+        assert len(group.timed) == repeats - 1 > 0
         assert {run.fields["machine.cpu"] for run in group.timed} == {"Example CPU 2.5 GHz"}
         assert max(group.values(CPU)) < min(run.number(CPU) for run in group.solved if run not in group.timed)
-        assert len(group.values("iterations")) == 3
+        assert len(group.values("iterations")) == repeats
         other = runs.group(NAME, "smo-bits", n)
-        assert len(pairs(group, other, CPU)[0]) == 2
-        assert len(pairs(group, other, "iterations")[0]) == 3
+        assert len(pairs(group, other, CPU)[0]) == repeats - 1
+        assert len(pairs(group, other, "iterations")[0]) == repeats
     assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
 
 
@@ -103,12 +104,12 @@ def test_what_is_the_same_hardware(change, same):
 def test_a_group_elsewhere_has_results_and_no_seconds():
     solved = on(SLOW, cpu_seconds=1.5, iterations=7)
     assert Group((solved,)).values(CPU) == [1.5] and not Group((solved,)).elsewhere
-    group = Group((solved,), hardware="something else")
+    group = Group((solved,), conditions=("something else", "1"))
     assert group.elsewhere and group.values(CPU) == [] and group.values("iterations") == [7.0]
     assert not group.suspect and group.reason == ""
     assert group.untimed == "not timed: solved on other hardware" and Group((solved,)).untimed == ""
     stopped = on(SLOW, status="time_limit", time_limit=5)
-    assert Group((stopped,), hardware="something else").untimed == "stopped: time limit of 5 s"
+    assert Group((stopped,), conditions=("something else", "1")).untimed == "stopped: time limit of 5 s"
 
 
 @pytest.mark.parametrize("far", ["some permutations", "one contender"])

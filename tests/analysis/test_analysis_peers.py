@@ -97,3 +97,19 @@ def test_without_measurements_there_are_a_table_and_a_figure():
     problems, _ = peers.build(empty, artefact("table")).sections
     assert {row["seconds"].text for row in problems.rows} == {"not run: no measurement"}
     seconds_ratios.build(empty, artefact("figure"))
+
+
+def test_the_table_says_what_the_tolerance_of_each_solver_bounds():
+    alike = results([], replace(experiment("set"), contenders=CONTENDERS))
+    assert any(
+        "All solvers bound the KKT violation" in note for note in peers.build(alike, artefact("t")).notes
+    )
+    linear = {
+        **CONTENDERS,
+        "svmperf": Contender("svmperf", "svmperf", time_limit=30.0),
+        "dual-descent": Contender("dual-descent", "dual-descent", time_limit=30.0),
+    }
+    notes = peers.build(results([], replace(experiment("set"), contenders=linear)), artefact("t")).notes
+    (said,) = (note for note in notes if "tolerance does not bound the same" in note)
+    assert "the KKT violation (SMO-Newton, LIBSVM, dense" in said
+    assert "the duality gap over n C (SVM-perf); the relative duality gap (Dual descent)" in said

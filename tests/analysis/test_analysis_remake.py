@@ -73,7 +73,7 @@ def test_a_folder_without_measurements_is_refused(tmp_path):
     broken = tmp_path / "platt1998" / "measurements.parquet"
     broken.parent.mkdir()
     broken.write_bytes(b"PAR1")
-    with pytest.raises(StepError, match="is no Parquet file"):
+    with pytest.raises(StepError, match="is not a Parquet file"):
         remake.run(tmp_path, tmp_path / "again")
 
 

@@ -19,7 +19,7 @@ from svmrepro.workflow.measurement.journal_line import decode
 
 #: Columns of measurements about the clock, the machine and the process.
 _OF_THE_RUN = re.compile(
-    r"seconds|^(run_id|time|flagged|flag_reason|load_before|load_after|peak_memory_bytes)$|^machine\.|^info\."
+    r"seconds|^(run_id|time|flagged|flag_reason|load_before|load_after|peak_memory_bytes)$|^machine\.|^info\.|^noise\."
 )
 #: Columns computed from seconds; ratios of counts are not among them.
 _OF_THE_CLOCK = re.compile(

@@ -40,7 +40,7 @@ def results(tmp_path):
     [
         (encode(measurement(repeat=2)), "measured 2 times"),
         (b'{"schema": 1}\n', "is missing"),
-        (b'{"sch\n', "is no JSON"),
+        (b'{"sch\n', "is not JSON"),
         (encode(measurement(repeat=7))[:-20], "the last line has no end"),
     ],
 )

@@ -3,12 +3,15 @@
 import os
 import sys
 from importlib import import_module, metadata
+from pathlib import Path
 
 import pytest
 from support import ran
 from svmrepro.workflow import commands
+from svmrepro.workflow.commands import test as whole
 from svmrepro.workflow.commands.main import main
 
+TESTS = Path(__file__).resolve().parents[1]
 LARGE = {"numba", "numpy", "pandas", "matplotlib", "sklearn", "snakemake", "scipy"}
 
 
@@ -71,3 +74,10 @@ def test_the_command_line_loads_nothing_large():
     modules = ", ".join(f"svmrepro.workflow.commands.{name}" for name in ("main", *commands.COMMANDS))
     ended = ran(sys.executable, "-c", f"import sys, {modules}\nprint(*{LARGE} & set(sys.modules))")
     assert ended.stdout == "\n", ended.stderr
+
+
+def test_the_whole_test_runs_every_folder_of_tests():
+    tasks = [words for row in whole.ROWS for commands in row.values() for words in commands]
+    named = {word for words in tasks if words[0] == "pytest" for word in words if word.startswith("tests/")}
+    folders = {f"tests/{path.parent.name}" for path in TESTS.glob("*/test_*.py")}
+    assert folders - named == {"tests/slurm"}, "only slow tests are left out"

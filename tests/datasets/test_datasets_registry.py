@@ -73,7 +73,7 @@ NEW = "generated: {new: {title: t, citation: c, generator: g, features: 2}}"
                 ("{missing: ','}", ".missing: ',' is not a text without commas and outer blanks"),
                 ("{values: []}", ".values: must not be empty"),
                 ("{values: [{x: one}]}", ".values[0].x: must be a number, not 'one'"),
-                ("{values: {x: .inf}}", ".values.x: must be a number of a size that can be, not inf"),
+                ("{values: {x: .inf}}", ".values.x: must be a number below 2^63 in size, not inf"),
                 ("{values: {no: 1}}", ".values: key must be a whole number or text, not False"),
             )
         ),

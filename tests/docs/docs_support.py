@@ -76,6 +76,12 @@ class Tree:
         if shutil.which("git") is None:
             pytest.skip("no git on this machine: the diffs of CONTRIBUTING.md cannot be applied")
         diff = the_block("CONTRIBUTING.md", "diff", section)
+        for file, hunks in re.findall(r"^--- a/(\S+)\n\+\+\+.*\n((?:[@ +-].*\n|\n)*)", diff, re.MULTILINE):
+            for hunk in re.split(r"^@@.*\n", hunks, flags=re.MULTILINE)[1:]:
+                context = re.sub(
+                    r"^ ", "", re.sub(r"^\+.*\n", "", hunk, flags=re.MULTILINE), flags=re.MULTILINE
+                )
+                assert text_of(file).count(context) == 1, f"{section}: where in {file} is\n{context}"
         run("git", "apply", "-", input=diff, cwd=self.root, env=self._environment)
 
     def python(self, *arguments: object) -> str:

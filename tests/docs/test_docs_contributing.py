@@ -105,7 +105,7 @@ config = synthetic.analyse(synthetic.make_config(Path({str(tmp_path)!r}), names)
 found = results.load(config, synthetic.PAPER, names)
 every = list(load_config().papers[synthetic.PAPER].experiments)
 claims = read_claims(config_dir() / "claims" / "platt1998.yaml", every)
-(claim,) = [claim for claim in claims if claim.id == "noise-gaussian-one-order"]
+(claim,) = [claim for claim in claims if claim.id == "noise-gaussian-difference"]
 elsewhere = structs.replace(claim, quantity={{**claim.quantity, "experiments": ["adult-linear"]}})
 print(judge(claim, found).verdict)
 print(judge(elsewhere, found).verdict)

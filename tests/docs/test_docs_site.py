@@ -114,7 +114,7 @@ def test_a_page_starts_with_three_findings(paper):
 
 def test_a_paper_without_main_claims_is_named(tmp_path):
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "verdicts.md").write_text("| Platt 1998 | it (`x`) | holds | 1 |\n")
+    (tmp_path / "docs" / "verdicts.md").write_text("| Platt 1998 | it (`x`) | holds | 1 | – |\n")
     with pytest.raises(TextError, match=r"has 1 claims of platt1998, not 3"):
         main_findings(Texts(tmp_path / "docs", "papers/platt1998"), "platt1998")
 

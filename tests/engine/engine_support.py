@@ -18,9 +18,9 @@ from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.data_sets import register
+from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import read_lines
-from svmrepro.workflow.measurement.progress import Progress
 from svmrepro.workflow.steps.measure import measure_job
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -87,7 +87,7 @@ def measure(
     stream = stream or io.StringIO()
     experiment = the_experiment(config)
     part = jobs.job(config, experiment, job)
-    with Progress(config, experiment, part, Path(log), stream) as progress:
+    with JobProgress(config, experiment, part, Path(log), stream) as progress:
         measure_job(config, experiment, part, progress)
     return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
 

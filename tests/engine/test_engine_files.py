@@ -115,7 +115,10 @@ def test_unwritable_folder_is_named(tmp_path):
     assert names(results) == set()
 
 
-ADDED = {"encoding": None, "axis": None, "point": None, "performance": {}, "package": None}
+ADDED = {
+    **{"encoding": None, "axis": None, "point": None, "performance": {}, "package": None},
+    **{"noise": {}, "protocol": "1"},
+}
 
 
 def test_every_field_is_checked():
@@ -161,11 +164,11 @@ def test_certificates_may_say_more_and_have_numbers_that_do_not_apply(tmp_path):
 @pytest.mark.parametrize(
     ("spoilt", "words"),
     [
-        (b"{half\n", "is no JSON"),
+        (b"{half\n", "is not JSON"),
         (b"[]\n", "mapping"),
-        (b"[" * 200_000 + b"\n", "is no JSON"),
-        (encode(measurement(C=0.5)).replace(b"0.5", b"NaN"), "is no JSON"),
-        (encode(measurement(C=0.5)).replace(b"0.5", b"1e999"), "is no JSON"),
+        (b"[" * 200_000 + b"\n", "is not JSON"),
+        (encode(measurement(C=0.5)).replace(b"0.5", b"NaN"), "is not JSON"),
+        (encode(measurement(C=0.5)).replace(b"0.5", b"1e999"), "is not JSON"),
     ],
 )
 def test_read_lines_names_file_and_line(tmp_path, spoilt, words):

@@ -6,10 +6,11 @@ import re
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from importlib import metadata
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from engine_support import (
     EXPERIMENT,
@@ -63,7 +64,7 @@ def test_all_runs_are_made_interleaved_and_certified_and_nothing_is_measured_twi
 
 def test_row_key_follows_what_is_measured(monkeypatch):
     def keys(of=None, **settings):
-        return [row.key for row in rows(prepare(of=of, **settings))]
+        return [row.fingerprint for row in rows(prepare(of=of, **settings))]
 
     base = keys()
     assert base == keys(repeats=9) == keys(timed_jobs=2) == keys({"title": "Another"})
@@ -75,7 +76,7 @@ def test_row_key_follows_what_is_measured(monkeypatch):
         monkeypatch.setattr(fingerprints, "solver_fingerprint", lambda name: f"{name == changed}")
         config = load_config({"papers": ["platt1998"]})
         names = ("noise-linear", "step-tolerance-noise")
-        return {name: jobs.instances(config.experiment("platt1998", name))[0].key for name in names}
+        return {name: jobs.instances(config.experiment("platt1998", name))[0].fingerprint for name in names}
 
     before, after = first_keys(""), first_keys("chunking")
     assert before["noise-linear"] != after["noise-linear"]
@@ -199,6 +200,29 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason():
     assert journal(config).lines() == []
     assert reason in closing(config)
     assert left(config) == (0, 0.0)
+
+
+def test_only_a_mirror_that_has_what_is_missing_is_a_reason_to_try_again(tmp_path):
+    old, empty, full = (tmp_path / name for name in ("old", "empty", "full"))
+    for mirror in (old, empty, full):
+        (mirror / "web").mkdir(parents=True)
+    (full / "web" / "w2a").touch()
+
+    def attempt(mirror, **settings):
+        config = prepare(sizes=[30], of={"dataset": "web"}, mirror=mirror and str(mirror), **settings)
+        return config, data_sets.attempt(config, "web")
+
+    config, first = attempt(old)
+    assert first == str(old)
+    data_sets.write_marker(config, data_sets.Marker("web", True, ("w2a: no such file",), 1.0, first))
+    assert {attempt(mirror)[1] for mirror in (old, empty, None)} == {first}
+    assert attempt(full)[1] == str(full)
+    assert attempt("https://example.org/mirror")[1] == "https://example.org/mirror"
+    assert attempt(empty, require_data=True)[1] == f"{empty} required"
+    got = Path(config.data_dir) / "raw" / "web" / "w2a"
+    got.parent.mkdir(parents=True)
+    got.touch()
+    assert attempt(full)[1] == first
 
 
 ROWS = "+1 1:1 2:1\n-1 2:1\n" * 20
@@ -343,3 +367,31 @@ def test_no_time_is_told_of_solvers_that_were_never_measured():
         forecast.add(line)
     seconds = forecast.left()[1]
     assert seconds is not None and seconds > 3
+
+
+def test_the_reference_run_tells_the_seconds_of_contenders_of_one_size(tmp_path):
+    config = load_config({"papers": ["joachims2006"], "results_dir": str(tmp_path)})
+    runs = pq.read_table(paths.reference(config) / "joachims2006" / "measurements.parquet").to_pylist()
+    forecast = Forecast(config, config.experiments)
+    experiment = config.experiment("joachims2006", "adult-C")  # its rows have a value of C each
+    (n,) = experiment.sizes
+    found = defaultdict(list)
+    for run in runs:
+        if (run["experiment"], run["n"]) == ("adult-C", n) and run["cpu_seconds"] is not None:
+            found[run["contender"]].append(run["cpu_seconds"])
+    assert found
+    for label, seconds in found.items():
+        assert min(seconds) <= forecast.seconds(experiment, experiment.contenders[label], n) <= max(seconds)
+
+
+def test_contenders_without_seconds_are_expected_to_take_as_long_as_the_others(tmp_path):
+    mine = {"joachims2006": {"adult-C": {"contenders": {"mine": {"solver": "dual-descent"}}}}}
+    config = load_config({"papers": ["joachims2006"], "experiments": mine, "results_dir": str(tmp_path)})
+    forecast, experiment = Forecast(config, config.experiments), config.experiment("joachims2006", "adult-C")
+    (n,) = experiment.sizes
+    each = {
+        label: forecast.seconds(experiment, experiment.contenders[label], n)
+        for label in experiment.contenders
+    }
+    own = each.pop("mine")
+    assert min(each.values()) <= own <= max(each.values())

@@ -49,8 +49,24 @@ def test_rows_are_the_same_sample_in_other_orders():
     whole = datasets.generate("noise", n=20)
     for k, one in enumerate(sets):
         assert (one.y == whole.y[permuted_rows(20, k)]).all()
-    assert len({row.key for row in found}) == 6
+    assert len({row.fingerprint for row in found}) == 6
     assert generate.generate(config, "noise").complete
+
+
+def test_permutations_can_be_of_samples_of_their_own():
+    of = {"permutations": 3, "resample": True, "repeats": 1}
+    config = prepare({"a": solver("quick")}, (20,), of)
+    found = rows(config)
+    assert [(row.permutation, row.sample) for row in found] == [(k, k) for k in range(3)]
+    for k, row in enumerate(found):
+        whole = datasets.generate("noise", n=20, seed=k)
+        assert (whole.X[permuted_rows(20, k)] != data_sets.load_instance(config, row).X).nnz == 0
+    of_one_sample = {
+        row.fingerprint for row in rows(permuted(sizes=(20,), contenders={"a": solver("quick")}))
+    }
+    assert found[0].fingerprint in of_one_sample and found[1].fingerprint not in of_one_sample
+    measure(config)
+    assert [line["status"] for line in journal(config).lines()] == ["optimal"] * 3
 
 
 def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first():
@@ -96,9 +112,9 @@ def test_a_killed_run_goes_on_at_any_permutation(kept):
 
 def test_more_permutations_add_to_what_is_there():
     few, more = permuted(2), permuted(4)
-    assert {row.key for row in rows(few)} < {row.key for row in rows(more)}
+    assert {row.fingerprint for row in rows(few)} < {row.fingerprint for row in rows(more)}
     plain = prepare({"a": solver("quick"), "b": solver("quick")})
-    assert rows(plain)[0].permutation is None and rows(plain)[0].key != rows(few)[0].key
+    assert rows(plain)[0].permutation is None and rows(plain)[0].fingerprint != rows(few)[0].fingerprint
     measure(few)
     before = journal(few).lines()
     lines, told = measure(more)
@@ -146,6 +162,7 @@ def test_a_limit_passed_in_one_permutation_spares_the_others():
     ("of", "words"),
     [
         ({"permutations": 0}, "permutations: "),
+        ({"resample": True}, "resample: needs permutations of a generated data set"),
         ({"permutations": 2, "seeds": [1]}, "seeds: an experiment has seeds or permutations"),
     ],
 )

@@ -13,7 +13,7 @@ from svmrepro.workflow.configuration.model import read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.locks import any_lock
-from svmrepro.workflow.measurement import contender_run, progress
+from svmrepro.workflow.measurement import contender_run, job_progress
 from svmrepro.workflow.steps import compile
 
 
@@ -68,9 +68,9 @@ def test_a_file_that_is_no_table_is_named(tmp_path):
     with pytest.raises(StepError, match=r"fits\.csv: No such file"), reading_table(path):
         path.read_text()
     path.write_bytes(b"a,b\n\xff,1\n")
-    with pytest.raises(StepError, match=r"fits\.csv: is no table"), reading_table(path):
+    with pytest.raises(StepError, match=r"fits\.csv: is not a table"), reading_table(path):
         path.read_text(encoding="utf-8")
-    with pytest.raises(StepError, match=r"fits\.csv: is no table"), reading_table(path):
+    with pytest.raises(StepError, match=r"fits\.csv: is not a table"), reading_table(path):
         list(csv.reader(["x" * (csv.field_size_limit() + 1)]))
 
 
@@ -79,7 +79,7 @@ def test_a_configuration_that_no_run_wrote_is_named(tmp_path):
     for text in (None, "{", "[]", "{}", '{"papers": {"platt1998": {}}}'):
         if text is not None:
             path.write_text(text)
-        with pytest.raises(StepError, match=r"config\.json: is no resolved configuration"):
+        with pytest.raises(StepError, match=r"config\.json: is not a resolved configuration"):
             read_config(path)
 
 
@@ -124,8 +124,8 @@ def config():
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
 def test_a_long_run_is_seen_to_be_alive(config, stream, monkeypatch):
-    monkeypatch.setattr(progress, "TICK_TERMINAL", 0.02)
-    monkeypatch.setattr(progress, "TICK_PLAIN", 0.02)
+    monkeypatch.setattr(job_progress, "TICK_TERMINAL", 0.02)
+    monkeypatch.setattr(job_progress, "TICK_PLAIN", 0.02)
     measure(config, stream=stream)
     text = stream.getvalue()
     assert " of about " in text and "1 runs of scale default left" in text

@@ -29,9 +29,9 @@ from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
 from scipy.sparse import csr_matrix
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.download._unpack import decompress, extract_member
 from svmrepro.datasets.download._verify import Ledger
 from svmrepro.datasets.download.http import _number, _redirected
+from svmrepro.datasets.download.unpacking import decompress, extract_member
 from svmrepro.datasets.errors import DataError, SourceError
 from svmrepro.datasets.readers._delimited import read_delimited
 from svmrepro.datasets.readers._idx import read_images

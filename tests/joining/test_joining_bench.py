@@ -78,15 +78,16 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
         (["-s", "smo-newtn"], "--solver: no package declares the solver 'smo-newtn'"),
         (["-s", "nowhere:fit"], "there is no module 'nowhere'"),
         (["-s", "dual-descent"], "--solver: dual-descent takes no bias: add --no-bias --kernel linear"),
+        (["-s", "smo2", "--no-bias", "--kernel", "linear"], "--solver: smo2 has a bias: leave out --no-bias"),
         (["--no-bias"], "--no-bias: only linear solvers go without a bias"),
-        (["-d", "adlut"], "--data: adlut is no file and no data set; did you mean 'adult'?"),
+        (["-d", "adlut"], "--data: adlut is neither a file nor a data set; did you mean 'adult'?"),
         (["-d", "TABLE"], ":2: label '0' where -1 or 1 was expected; --labels maps others"),
-        (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is no label with its sign, such as 0:-1"),
+        (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is not a label with its sign, such as 0:-1"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has 200 rows"),
         (["--C", "0"], "--C: must be positive, not 0"),
         (["--baseline", "smo-newtn"], "--baseline: no solver 'smo-newtn'; did you mean 'smo-newton'?"),
-        (["--option", "q"], "--option: 'q' is no NAME=VALUE"),
+        (["--option", "q"], "--option: 'q' is not of the form NAME=VALUE"),
     ],
 )
 def test_mistakes_are_told_in_one_line(words, said, table, tmp_path, monkeypatch, capsys):
@@ -104,7 +105,7 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     ended = ran(*command, "--option", "cache_mb=20", cwd=tmp_path, env=environment)
     assert ended.returncode == 0, ended.stderr
     folder = tmp_path / "bench" / "mine"
-    rows = {row["contender"]: row for row in rows_of(folder / "bench.csv")}
+    rows = {row["contender"]: row for row in rows_of(folder / "table.csv")}
     assert [*rows] == ["LIBSVM, dense", "LIBSVM, sparse", "mypkg.train"]
     mine = rows["mypkg.train"]
     assert mine["n"] == "200" and float(mine["ratio"]) > 0 and float(mine["memory"]) >= 0

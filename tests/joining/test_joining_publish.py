@@ -59,26 +59,28 @@ def packed(path, files=GOOD, more=()):
     return path
 
 
-def special(name, mode):
+def special(name, mode=stat.S_IFREG | 0o644, method=zipfile.ZIP_DEFLATED):
     member = zipfile.ZipInfo(name)
-    member.external_attr = mode << 16
+    member.external_attr, member.compress_type = mode << 16, method
     return member
 
 
 @pytest.mark.parametrize(
     ("member", "said"),
     [
-        ("../evil.csv", "which is no path of a run"),
-        ("/etc/evil.csv", "which is no path of a run"),
-        ("a/../../evil.csv", "which is no path of a run"),
-        ("a\\..\\evil.csv", "which is no path of a run"),
-        (".bashrc.csv", "which is no path of a run"),
-        ("a/b/c/d.csv", "which is no path of a run"),
+        ("../evil.csv", "which is not a valid path in a run"),
+        ("/etc/evil.csv", "which is not a valid path in a run"),
+        ("a/../../evil.csv", "which is not a valid path in a run"),
+        ("a\\..\\evil.csv", "which is not a valid path in a run"),
+        (".bashrc.csv", "which is not a valid path in a run"),
+        ("a/b/c/d.csv", "which is not a valid path in a run"),
         ("evil.py", "a kind of file that no run has"),
         ("Check.JSON.json", "does not match SHA256SUMS"),
         ("CHECK.json", "twice"),
-        (special("link.csv", stat.S_IFLNK | 0o777), "which is no plain file"),
-        (special("pipe.csv", stat.S_IFIFO | 0o644), "which is no plain file"),
+        (special("link.csv", stat.S_IFLNK | 0o777), "which is not a regular file"),
+        (special("pipe.csv", stat.S_IFIFO | 0o644), "which is not a regular file"),
+        (special("bomb.csv", method=zipfile.ZIP_BZIP2), "compressed by another method than deflate"),
+        (special("bomb.csv", method=zipfile.ZIP_LZMA), "compressed by another method than deflate"),
     ],
 )
 def test_members_that_do_not_belong_are_refused(member, said, tmp_path):
@@ -101,8 +103,8 @@ def test_changed_missing_and_unlisted_files_are_refused(tmp_path):
     for files, said in (
         (changed, r"check\.json does not match SHA256SUMS"),
         (missing, r"check\.json is missing"),
-        (bare, "has no SHA256SUMS: it is no published run"),
-        (odd, "SHA256SUMS:1: is no line of checksum and file"),
+        (bare, "has no SHA256SUMS: it is not a published run"),
+        (odd, "SHA256SUMS:1: is not a checksum with a file name"),
     ):
         path = tmp_path / "bad.zip"
         with zipfile.ZipFile(path, "w") as archive:
@@ -126,7 +128,7 @@ def test_sizes_are_limited_by_what_is_unpacked(tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no zip at all"])
 def test_what_is_no_archive_is_refused(content, tmp_path):
     (tmp_path / "run.zip").write_bytes(content)
-    with pytest.raises(StepError, match=r"against: .*run\.zip: is no zip archive"):
+    with pytest.raises(StepError, match=r"against: .*run\.zip: is not a zip archive"):
         archives.folder_of(str(tmp_path / "run.zip"), tmp_path / "below")
     with pytest.raises(StepError, match=r"gone\.zip: no such file"):
         archives.folder_of(str(tmp_path / "gone.zip"), tmp_path / "below")

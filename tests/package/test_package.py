@@ -60,7 +60,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         if (PROJECT / name).is_file() and not name.startswith(("results/", "figures/")):
             (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(PROJECT / name, folder / "tree" / name)
-    (folder / "tree" / "results").mkdir()
+    reference = folder / "tree" / "results" / "reference" / "smoke"
+    reference.mkdir(parents=True)
+    shutil.copy(PROJECT / "results" / "reference" / "smoke" / "check.json", reference)
     (folder / "tree" / "results" / "left-over.csv").write_text("x\n")
     sdist = build(folder / "tree", "sdist", folder / "sdist")
     with tarfile.open(sdist) as archive:
@@ -79,11 +81,21 @@ def test_what_is_in_them(built: tuple[Path, Path]) -> None:
         for path in (PROJECT / floor).rglob("*")
         if path.suffix == ".py"
         or path.name in ("py.typed", "registry.yaml")
-        or (path.is_file() and {"templates", "assets", "vendor"} & set(path.parts))
+        or (path.is_file() and {"templates", "assets", "vendor", "skeletons"} & set(path.parts))
     }
+    packages |= {
+        str(path.relative_to(PROJECT))
+        for folder in ("config", "profiles", "workflow/rules", "workflow/envs", "workflow/report")
+        for path in (PROJECT / folder).rglob("*")
+        if path.is_file()
+    }
+    packages |= {"workflow/Snakefile"}
     assert packages <= sources
     assert {"LICENSE", "README.md", "pyproject.toml"} <= sources
-    assert not [name for name in sources if name.startswith(("results", "figures", "data/", ".git"))]
+    reference = "results/reference/smoke/check.json"
+    assert [name for name in sources if name.startswith("results/") and "." in name] == [reference]
+    assert not [name for name in sources if name.startswith(("figures", "data/", ".git"))]
+    packages.add(reference)
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
         metadata = archive.read(f"{NAME}.dist-info/METADATA").decode()
@@ -188,6 +200,11 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
     assert {name: digest for name, digest in contents(packages).items() if name in theirs} == theirs
     python(environment, USE, elsewhere)
     print(python(environment, ALL_MODULES.replace("{extras}", repr(EXTRAS)), elsewhere))
+    # The workflow needs no clone: files go into the current folder.
+    words = [environment / "bin" / "svmrepro", "noise-linear", "--scale", "smoke"]
+    assert "54 runs" in run(*words, "--dry-run", cwd=elsewhere)
+    run(*words, "--config", "experiments={platt1998: {noise-linear: {sizes: [100]}}}", cwd=elsewhere)
+    assert (elsewhere / "results" / "smoke" / "platt1998" / "timing-noise-linear.md").is_file()
     # A step finds its own modules and reports in one line what is missing.
     step = [environment / "bin" / "python", "-m", "svmrepro.workflow.steps.check", "--config", "nowhere.json"]
     done = attempt(*step, cwd=elsewhere)
@@ -195,7 +212,8 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
 
     before = {name: digest for name, digest in contents(packages).items() if "svmrepro" not in name}
     run(*pip(environment, "uninstall", "--yes", "svmrepro"), cwd=elsewhere)
-    assert not [path for path in (packages / "svmrepro").rglob("*") if path.is_file()]
+    left = [path for path in (packages / "svmrepro").rglob("*") if path.is_file()]
+    assert not [path for path in left if path.parent.name != "__pycache__"]
     python(environment, "import datasets\nassert datasets.OWNER == 'somebody else'", elsewhere)
     gone = attempt(environment / "bin" / "python", "-c", "import svmrepro.solvers", cwd=elsewhere)
     assert gone.returncode == 1 and "No module named 'svmrepro" in gone.stderr

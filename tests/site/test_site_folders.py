@@ -17,7 +17,7 @@ from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.site.page_tables import parse_table, read_table
-from svmrepro.workflow.site.pages import write_site
+from svmrepro.workflow.site.pages import templates, write_site
 from svmrepro.workflow.site.records import packed_records, reference_records, run_records, script
 from svmrepro.workflow.site.shown_run import mark, read_folder
 from svmrepro.workflow.steps import overview
@@ -101,7 +101,7 @@ def test_a_broken_line_is_named(run, tmp_path):
     folder = tmp_path / "smoke"
     shutil.copytree(run, folder)
     (folder / PAPER / EXPERIMENT / "runs" / "all.jsonl").write_text("{}\nnonsense\n")
-    with pytest.raises(StepError, match=r"all\.jsonl:2: is no JSON"):
+    with pytest.raises(StepError, match=r"all\.jsonl:2: is not JSON"):
         _ = read_folder(folder).papers
 
 
@@ -156,6 +156,71 @@ def test_every_link_leads_to_a_file(site):
                 assert (page.parent / link).resolve().is_file(), f"{page.relative_to(site)}: {link}"
 
 
+def test_the_numbers_of_the_front_page_add_up(site):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    for part in page.split('<section class="run"')[1:]:
+        claims = int(re.search(r"([\d,]+) claims?[,<]", part)[1])
+        assert claims == sum(int(count) for count in re.findall(r"<b>(\d+)</b>", part))
+
+
+def test_the_measurements_of_a_paper_are_counted_whole(site):
+    page = (site / "smoke" / PAPER / "index.html").read_text(encoding="utf-8")
+    assert "4 measurements, 0 flagged for other load." in page
+
+
+@pytest.mark.parametrize(
+    ("verdict", "count", "said"),
+    [
+        ("holds", 1, "holds"),
+        ("holds", 2, "hold"),
+        ("does not hold", 3, "do not hold"),
+        ("holds on a stand-in", 0, "hold on a stand-in"),
+        ("not decided", 2, "not decided"),
+    ],
+)
+def test_verdicts_agree_with_their_number(verdict, count, said):
+    assert templates().from_string("{{ verdict | of(count) }}").render(verdict=verdict, count=count) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("web: -0.0913 [-0.382 … 0.199]", "web: −0.0913 [−0.382 … 0.199]"),
+        ("-0.00 … 0.54", "0.00 … 0.54"),
+        ("-0.0 %", "0.0 %"),
+        ("adult-5, 2026-11-23, eps = 1e-3", "adult-5, 2026-11-23, eps = 1e-3"),
+        ("-0.05", "−0.05"),
+    ],
+)
+def test_a_minus_is_one_and_zero_has_none(text, shown):
+    assert templates().from_string("{{ text | signed }}").render(text=text) == shown
+
+
+def test_what_was_measured_links_to_the_size_that_it_names(site):
+    run = read_folder(REFERENCE / "smoke")
+    paper = next(paper for paper in run.papers if paper.name == PAPER)
+    text = "range 1 (adult-linear, SMO, n = 1,605) to 2 <adult-gaussian>; no link: not-adult-linear"
+    found = templates().from_string("{{ text | linked(paper, 'e/') }}").render(text=text, paper=paper)
+    assert '(<a href="e/adult-linear.html#n=1605">adult-linear, SMO, n = 1,605</a>)' in found
+    assert '&lt;<a href="e/adult-gaussian.html">adult-gaussian</a>&gt;' in found
+    assert found.endswith("no link: not-adult-linear")
+
+
+def test_contenders_are_listed_with_their_sizes(site):
+    page = (site / "smoke" / "measured.html").read_text(encoding="utf-8")
+    assert f'href="{PAPER}/experiments/{EXPERIMENT}.html#contender=chunking"' in page
+
+
+def test_the_label_that_panels_share_is_that_of_each():
+    drawn = figure()
+    drawn.axes[0].set_xlabel("")
+    drawn.axes[0].set_title("Adult\n$n$ = 5", loc="left")
+    drawn.supxlabel("working sets")
+    drawn.draw_without_rendering()
+    (panel,) = json.loads(to_json(drawn))["panels"]
+    assert panel["x"]["label"] == "working sets" and panel["title"] == "Adult, n = 5"
+
+
 def test_no_page_tells_where_it_was_made(site, run):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -172,7 +237,7 @@ def test_a_site_takes_the_place_of_an_earlier_one_only(run, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.txt").touch()
-    with pytest.raises(StepError, match="is not empty and is no site"):
+    with pytest.raises(StepError, match="is not empty and not a site"):
         write_site([run], other)
     assert [path.name for path in other.iterdir()] == ["mine.txt"]
 
@@ -212,7 +277,9 @@ def test_packed_runs_of_a_folder_stand_beside_a_run(run, tmp_path):
     assert "2 runs beside each other" in (out / "history.html").read_text()
 
 
-@pytest.mark.parametrize(("name", "said"), [("none", "is no folder"), ("", "holds no results of a run")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("none", "is neither a folder"), ("", "holds no results of a run")]
+)
 def test_a_folder_without_results_is_refused_in_one_line(tmp_path, name, said):
     done = ran("svmrepro", "site", tmp_path / name, "--out", tmp_path / "site")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and said in done.stderr

@@ -55,6 +55,20 @@ FIELDS = {
     "iteration_limit": Field("limit of iterations", "iterations"),
     "fingerprint": Field("hash of the solver's source code"),
     "package": Field("name and version of the package of a peer solver"),
+    "protocol": Field("version of the protocol of timing, with its settings; docs/timing.md"),
+    "noise": Field("state of the processor after the run, and limits on the process; null: not readable"),
+    "noise.cpu": Field("processor on which the run ended"),
+    "noise.frequency_mhz": Field("frequency of that processor; in some virtual machines nominal", "MHz"),
+    "noise.governor": Field("frequency governor of that processor"),
+    "noise.turbo": Field("whether the processor may exceed its nominal frequency"),
+    "noise.steal": Field(
+        "time that the hypervisor took from all processors together, as a share of the elapsed time; "
+        "null for runs below 0.25 s"
+    ),
+    "noise.throttled_seconds": Field("time for which the cgroup's limit on processors stopped the run", "s"),
+    "noise.cgroup_cpus": Field("the cgroup's limit on processors; null: none", "processors"),
+    "noise.cgroup_memory_bytes": Field("the cgroup's limit on memory; null: none", "bytes"),
+    "noise.instructions": Field("instructions in user space, if they were counted", "instructions"),
     "peak_memory_bytes": Field("peak memory above what was resident before the call", "bytes"),
     "load_before": Field("load of the machine, averaged over a minute, before the run", "processes"),
     "load_after": Field("the same after the run", "processes"),
@@ -78,6 +92,10 @@ FIELDS = {
     "info": Field("counters that the solver reports of itself"),
     "info.copy_bandwidth": Field("bytes read and written by a copy of 64 MiB in this process", "bytes/s"),
     "info.bytes_moved": Field("bytes of gradient, rows and examples that the solver touched", "bytes"),
+    "info.least_double_gain": Field(
+        "least gain of a planned step and the next one, relative to Newton's gain"
+    ),
+    "info.iteration_bound": Field("most iterations of cutting planes (Joachims 2006, Lemma 2)", "iterations"),
     "work": Field("elementary operations that the solver counted", "operations"),
     "machine": Field("hardware and software"),
     "machine.commit": Field("commit of this repository; + for a modified checkout"),

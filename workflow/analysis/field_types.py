@@ -47,14 +47,14 @@ def words(text: str) -> str:
 def name(text: str) -> str:
     """Read the name of a paper, experiment, contender or claim."""
     if not text.strip() or len(text) > LONGEST:
-        raise ValueError(f"{shown(text)} is no name")
+        raise ValueError(f"{shown(text)} is not a valid name")
     return words(text)
 
 
 def date(text: str) -> str:
     """Read an ISO 8601 time, or an empty text."""
     if not _DATE.fullmatch(text):
-        raise ValueError(f"{shown(text)} is no date")
+        raise ValueError(f"{shown(text)} is not a date")
     return text
 
 
@@ -96,7 +96,7 @@ def count(text: str) -> int:
 def size(text: str) -> int:
     """Read a number of examples, without sign, decimal point or leading zero."""
     if not text.isdecimal() or not text.isascii() or text[0] == "0" or len(text) > 15:
-        raise ValueError(f"{shown(text)} is no number of examples")
+        raise ValueError(f"{shown(text)} is not a number of examples")
     return int(text)
 
 
@@ -112,7 +112,7 @@ def one_of(known: Collection[str]) -> Kind:
 
     def read(text: str) -> str:
         if text not in known:
-            raise ValueError(f"{shown(text)} is none of {', '.join(sorted(known))}")
+            raise ValueError(f"{shown(text)} is not one of {', '.join(sorted(known))}")
         return text
 
     return read

@@ -1,10 +1,11 @@
 """Exponents and ratios of one experiment: ``fits.csv`` and ``ratios.csv``.
 
 ``fits.csv`` has one line per contender and quantity: ``cpu_seconds``, and ``work``, the counted elementary
-operations (`svmrepro.workflow.analysis.runs`). It also has a line for each column of seconds printed in the
-paper, refitted in the same way (``source`` is ``measured`` or ``paper``). The intervals are those of
-`svmrepro.workflow.statistics.power_law`. In an experiment with an axis, the fit is over the points of the
-axis at the largest size, and there are no ratios.
+operations (`svmrepro.workflow.analysis.runs`). An experiment with sizes between the paper's has a second such
+line, fitted to the paper's own sizes alone. It also has a line for each column of seconds printed in the
+paper, refitted in the same way. ``source`` is ``measured``, ``measured-own-sizes`` or ``paper``. The
+intervals are those of `svmrepro.workflow.statistics.power_law`. In an experiment with an axis, the fit is
+over the points of the axis at the largest size, and there are no ratios.
 
 ``ratios.csv`` has one line per size, quantity and pair of contenders: the median ratio over runs on the same
 problem. Ratios of seconds are formed within one process. Each pair is written in one order only, as the other
@@ -31,7 +32,7 @@ FIT_COLUMNS = (
     "paper", *_FIT_KEY, "exponent", "low", "high", "intercept", "points", "n_min", "n_max", "method", "note",
 )  # fmt: skip
 RATIO_COLUMNS = ("paper", *_RATIO_KEY, "ratio", "low", "high", "pairs")
-MEASURED, PAPER = "measured", "paper"
+MEASURED, OWN_SIZES, PAPER = "measured", "measured-own-sizes", "paper"
 
 
 Line = dict[str, object]
@@ -44,14 +45,22 @@ def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) ->
     for contender in experiment.contenders:
         for quantity in QUANTITIES:
             name = f"{experiment.paper}/{experiment.name}/{contender}/{quantity}"
-            fit = fit_power_law(runs.series(experiment.name, contender, quantity), name)
-            lines.append(_fit_line(experiment, (contender, quantity, MEASURED), fit))
+            series = runs.series(experiment.name, contender, quantity)
+            lines.append(_fit_line(experiment, (contender, quantity, MEASURED), fit_power_law(series, name)))
+            if experiment.nested:
+                fit = fit_power_law(own_sizes(experiment, series), f"{name}/own sizes")
+                lines.append(_fit_line(experiment, (contender, quantity, OWN_SIZES), fit))
     for contender in experiment.contenders:
-        series = numbers.series(experiment.name, contender)
-        if series:
-            fit = fit_power_law(series, f"{experiment.paper}/{experiment.name}/{contender}/paper")
+        printed = numbers.series(experiment.name, contender)
+        if printed:
+            fit = fit_power_law(printed, f"{experiment.paper}/{experiment.name}/{contender}/paper")
             lines.append(_fit_line(experiment, (contender, CPU, PAPER), fit))
     return lines
+
+
+def own_sizes(experiment: Experiment, series: Mapping[float, list[float]]) -> dict[float, list[float]]:
+    """Return a series without the sizes that lie between the paper's own."""
+    return {n: values for n, values in series.items() if n not in experiment.nested}
 
 
 def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
@@ -33,25 +33,17 @@ def cells(run: MeasuredRun) -> Mapping[Place, SolvedCell]:
 
 def grid_runs(group: Group) -> Sequence[MeasuredRun]:
     """Return the runs whose seconds count, certified everywhere or not: the unflagged ones, if any."""
-    found = [run for run in group.runs if cells(run) and group.hardware in (None, run.hardware)]
+    found = [run for run in group.runs if cells(run) and group.conditions in (None, run.conditions)]
     return [run for run in found if not run.flagged] or found
 
 
-def compared(above: Group, below: Group) -> tuple[list[float], list[float], int]:
-    """Return the seconds of two contenders over the cells that both have certified, and their number.
-
-    One pair for each pair of runs of one process and repeat.
-    """
+def shared_cells(above: Group, below: Group) -> Iterator[Sequence[tuple[SolvedCell, SolvedCell]]]:
+    """Yield the cells that both have certified, for each pair of runs of one process and repeat."""
     others = {run.pair: run for run in grid_runs(below)}
-    first, second, count = [], [], 0
     for run in grid_runs(above):
         if run.pair in others:
             one, other = cells(run), cells(others[run.pair])
-            both = [
-                place for place in one if one[place].certified and place in other and other[place].certified
-            ]
-            count = len(both)
+            places = [place for place in one if one[place].certified and place in other]
+            both = [(one[place], other[place]) for place in places if other[place].certified]
             if both:
-                first.append(sum(one[place].seconds for place in both))
-                second.append(sum(other[place].seconds for place in both))
-    return first, second, count
+                yield both

@@ -23,13 +23,15 @@ _INTEGERS = (
     "schema", "n", "n_paper", "seed", "repeat", "iterations", "kernel_evaluations", "peak_memory_bytes",
     "work", "certificate.n_bound", "certificate.n_nonbound", "certificate.sampled", "machine.cores",
     "machine.threads", "machine.memory_bytes", "machine.thread_settings", "points", "pairs",
+    "noise.cpu", "noise.cgroup_memory_bytes", "noise.instructions",
 )  # fmt: skip
 _FLOATS = (
     "point", "C", "eps", "time_limit", "memory_limit_mb", "cpu_seconds", "wall_seconds",
     "certificate", "performance", "load_before", "load_after", "exponent", "low", "high", "intercept",
-    "n_min", "n_max", "ratio",
+    "n_min", "n_max", "ratio", "noise.frequency_mhz", "noise.steal", "noise.throttled_seconds",
+    "noise.cgroup_cpus",
 )  # fmt: skip
-_BOOLEANS = ("flagged", "bias", "certificate.passed")
+_BOOLEANS = ("flagged", "bias", "certificate.passed", "noise.turbo")
 _TEXTS = ("certificate.promise", "kernel.name")
 _TYPES = {
     **dict.fromkeys(_INTEGERS, "Int64"),
@@ -73,7 +75,7 @@ def read_parquet(path: Path) -> str:
     try:
         frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        raise StepError(f"{path}: is no Parquet file: {' '.join(str(error).split())}") from None
+        raise StepError(f"{path}: is not a Parquet file: {' '.join(str(error).split())}") from None
     for column in frame.select_dtypes("boolean"):
         frame[column] = frame[column].map({True: "true", False: "false"}, na_action="ignore")
     return str(frame.to_csv(index=False, lineterminator="\n"))

@@ -131,7 +131,7 @@ def family(
 
 
 def size_notes(rows: Sequence[PermutedProblem], results: Results) -> list[str]:
-    """Say which problems were measured at a smaller size than the paper's; empty if none."""
+    """Say which problems were measured at a smaller size than the paper's, or in several samples."""
     from svmrepro import datasets
 
     generated: list[str] = []
@@ -146,6 +146,13 @@ def size_notes(rows: Sequence[PermutedProblem], results: Results) -> list[str]:
         notes.append(f"Measured on a subset, the first n rows of one fixed permutation: {', '.join(nested)}.")
     if generated:
         notes.append(f"Generated with a smaller n: {', '.join(generated)}.")
+    measured = (problem for problem in rows if problem.n is not None)
+    resampled = [each.title for each in measured if results.experiment(each.name).resample]
+    if resampled:
+        notes.append(
+            f"Each permutation is of a sample of its own, so the intervals contain the spread of samples: "
+            f"{', '.join(resampled)}."
+        )
     return notes
 
 

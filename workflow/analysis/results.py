@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Group, Runs, pairs, read_runs
+from svmrepro.workflow.analysis.runs import (
+    NO_DATA,
+    NOT_INSTALLED,
+    Conditions,
+    Group,
+    MeasuredRun,
+    Runs,
+    pairs,
+    read_runs,
+)
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
+from svmrepro.workflow.measurement.flagged_runs import STEAL
 from svmrepro.workflow.statistics import FEWEST_SIZES, Fit, Interval
 
 ACRONYMS = {
@@ -32,12 +43,20 @@ ACRONYMS = {
     "lsvm": "LSVM",
     "ocas": "OCAS",
     "l2svm": "L2-SVM",
+    "l2svm-mfn": "L2-SVM-MFN",
     "libsvm": "LIBSVM",
     "liblinear": "LIBLINEAR",
     "onedal": "oneDAL",
     "thundersvm": "ThunderSVM",
 }
 """How labels begin that are names, with their spelling; other labels are just capitalised."""
+
+VARIANTS = {
+    "lengths": "lengths counted",
+    "longer": "longer steps",
+    "longer selection": "longer steps and selection",
+}
+"""Words of labels after the solver's name that need others to be understood."""
 
 STORAGES = ("bits", "dense", "csr", "index")
 """Last words of labels that name the storage of the data."""
@@ -86,6 +105,14 @@ class Results:
         shown = {row.n_paper for row in rows}
         rows += [SizeRow(None, n) for n in self.numbers.sizes(experiment) if n not in shown]
         return sorted(rows, key=lambda row: row.size)
+
+    def own_rows(self, experiment: str) -> list[SizeRow]:
+        """Return :meth:`rows` without the sizes that lie between the paper's own."""
+        return [row for row in self.rows(experiment) if row.n not in self.experiment(experiment).nested]
+
+    def nested_rows(self, experiment: str) -> list[SizeRow]:
+        """Return the sizes that lie between the paper's own, ascending."""
+        return [SizeRow(n, None) for n in self.experiment(experiment).nested]
 
     def paper_size(self, experiment: str, n: int) -> int | None:
         """Return the paper's size of a problem with n examples today; None if the paper has no such row."""
@@ -187,12 +214,14 @@ class Results:
             if commits:
                 parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
         flagged = sum(run.flagged for run in measured)
-        parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
+        if self.runs.runs:
+            parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
+        parts += self._noise(measured)
         said = ["; ".join(parts) + "."]
-        if hardware := self._other_hardware():
+        if conditions := self._other_conditions():
             said.append(
-                "Seconds, ratios and exponents use runs on one kind of hardware only; counts use all runs: "
-                + "; ".join(hardware)
+                f"Seconds, ratios and exponents use runs {self._shared()} only; counts use all runs: "
+                + "; ".join(conditions)
                 + "."
             )
         not_run = [run.fields.get("reason", "") for run in self.runs.runs if run.status == "not_run"]
@@ -203,17 +232,33 @@ class Results:
             said.append(f"To measure solvers that are not installed: ./run pip install {names}.")
         return " ".join(said)
 
-    def _other_hardware(self) -> list[str]:
-        """Describe, by experiment, which runs contribute no seconds because they ran on other hardware."""
+    def _shared(self) -> str:
+        """Name what the runs whose seconds count must have in common, and not all runs have."""
+        solved = [run for run in self.runs.runs if run.solved]
+        shared = ["on one kind of hardware"] * (len({run.hardware for run in solved}) > 1)
+        shared += ["by one timing protocol"] * (len({run.protocol for run in solved}) > 1)
+        return " and ".join(shared)
+
+    def _noise(self, measured: Sequence[MeasuredRun]) -> list[str]:
+        """Describe what may have disturbed the seconds, as far as it was recorded and is worth a word."""
+        shares = [share for run in measured if (share := run.number("noise.steal")) is not None]
         said = []
-        for name, hardware in sorted(self.runs.timing_hardware.items()):
-            kinds = Counter(run.hardware for run in self.runs.runs if run.experiment == name and run.solved)
+        if taken := [share for share in shares if share > STEAL]:
+            said.append(f"in {len(taken)} the hypervisor took more than {100 * STEAL:.0f} % of the time")
+        protocols = sorted({run.protocol for run in measured} - {"1"})
+        if protocols and not self.runs.timing_conditions:
+            said.append("timing protocol " + " and ".join(protocols))
+        return said
+
+    def _other_conditions(self) -> list[str]:
+        """Describe, by experiment, which runs contribute no seconds: other hardware or protocol of timing."""
+        said = []
+        for name, chosen in sorted(self.runs.timing_conditions.items()):
+            kinds = Counter(run.conditions for run in self.runs.runs if run.experiment == name and run.solved)
             others = [
-                f"{plural(count, 'run')} on {_told(kind)}"
-                for kind, count in kinds.items()
-                if kind != hardware
+                f"{plural(count, 'run')} on {_told(kind)}" for kind, count in kinds.items() if kind != chosen
             ]
-            said.append(f"{name} on {_told(hardware)}, without {' and '.join(others)}")
+            said.append(f"{name} on {_told(chosen)}, without {' and '.join(others)}")
         return said
 
 
@@ -239,14 +284,16 @@ def display_name(label: str) -> str:
     """Return the display name of a contender's label.
 
     smo-bits is "SMO, bits", smo-fixed-threshold "SMO, fixed threshold", violating-pair-bits
-    "Violating pair, bits".
+    "Violating pair, bits", smo-unfolded-no-cache "SMO, unfolded, no cache", pasmo-5 "PA-SMO, 5 working sets".
     """
     words = re.split(r"(?<!\de)-", label)  # not at the sign of 1e-3
     storage = [words.pop()] if len(words) > 1 and words[-1] in STORAGES else []
     if "-".join(words[:2]) in ACRONYMS:
         words[:2] = ["-".join(words[:2])]
     if words[0] in ACRONYMS:  # a known solver, then its variant
-        name = ", ".join(filter(None, [ACRONYMS[words[0]], " ".join(words[1:])]))
+        variant = " ".join(words[1:]).replace(" no ", ", no ")
+        variant = f"{variant} working sets" if variant.isdigit() else VARIANTS.get(variant, variant)
+        name = ", ".join(filter(None, [ACRONYMS[words[0]], variant]))
     else:
         name = " ".join(words)
         # A user's own solver is named as its module is.
@@ -254,12 +301,19 @@ def display_name(label: str) -> str:
     return ", ".join([name, *(ACRONYMS.get(word, word) for word in storage)])
 
 
-def describe_problem(experiment: Experiment) -> str:
-    """Describe an experiment's problem in one line: data set, kernel, C."""
+def describe_kernel(experiment: Experiment) -> tuple[str, list[str]]:
+    """Return the name of an experiment's kernel and its parameters: Gaussian, with ["σ² = 10"]."""
     kernel = dict(experiment.kernel)
     name = str(kernel.pop("name"))
-    settings = ", ".join(f"{key} = {value:g}" for key, value in kernel.items())
-    shown = f"{name} kernel" + (f" ({settings})" if settings else "")
+    shown = {"gaussian": "Gaussian"}.get(name, name)
+    symbols = {"sigma2": "σ²", "gamma": "γ"}
+    return shown, [f"{symbols.get(key, key)} = {value:g}" for key, value in kernel.items()]
+
+
+def describe_problem(experiment: Experiment) -> str:
+    """Describe an experiment's problem in one line: data set, kernel, C."""
+    name, settings = describe_kernel(experiment)
+    shown = f"{name} kernel" + (f" ({', '.join(settings)})" if settings else "")
     bound = f"C = {experiment.C:g}" if experiment.C is not None else f"C = {experiment.C_total:g} / n"
     if experiment.axis is not None:
         bound += f", {experiment.axis} varied"
@@ -268,10 +322,7 @@ def describe_problem(experiment: Experiment) -> str:
     return f"Data set {experiment.dataset}{f', {encoding}' if encoding else ''}, {shown}, {bound}"
 
 
-def _told(hardware: str) -> str:
-    return f"[{hardware or 'unknown hardware'}]"
-
-
-def plural(count: int, noun: str) -> str:
-    """Format a count with its noun: 1 run, 2 runs."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def _told(conditions: Conditions) -> str:
+    hardware, protocol = conditions
+    named = "" if protocol == "1" else f", timing protocol {protocol}"
+    return f"[{hardware or 'unknown hardware'}{named}]"

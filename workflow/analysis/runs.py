@@ -41,6 +41,9 @@ NOT_INSTALLED = re.compile(r"not installed: (\S+)")
 
 _GIBI = 2.0**30
 
+Conditions = tuple[str, str]
+"""Hardware and protocol of timing."""
+
 
 @dataclass(frozen=True)
 class MeasuredRun:
@@ -104,6 +107,16 @@ class MeasuredRun:
         ]
         return ", ".join(filter(None, told))
 
+    @property
+    def protocol(self) -> str:
+        """Protocol of timing: its version, and the settings that affect seconds."""
+        return self.fields.get("protocol") or "1"
+
+    @property
+    def conditions(self) -> Conditions:
+        """What seconds must share to be compared: hardware and protocol of timing."""
+        return self.hardware, self.protocol
+
     def number(self, column: str) -> float | None:
         """Return the number in a column; None if it is empty or absent.
 
@@ -126,8 +139,8 @@ class Group:
     """All runs (at least zero) of one contender at one size of one experiment."""
 
     runs: tuple[MeasuredRun, ...]
-    hardware: str | None = None
-    """The hardware whose seconds count (`MeasuredRun.hardware`); None if all runs share one."""
+    conditions: Conditions | None = None
+    """Hardware and protocol whose seconds count (`MeasuredRun.conditions`); None if all runs share them."""
 
     @cached_property
     def solved(self) -> tuple[MeasuredRun, ...]:
@@ -136,8 +149,8 @@ class Group:
 
     @cached_property
     def timed(self) -> tuple[MeasuredRun, ...]:
-        """Solved runs on `hardware` whose seconds count: the unflagged ones, or all if all are flagged."""
-        here = tuple(run for run in self.solved if self.hardware in (None, run.hardware))
+        """Solved runs under `conditions` whose seconds count: the unflagged ones, or all if none is."""
+        here = tuple(run for run in self.solved if self.conditions in (None, run.conditions))
         return tuple(run for run in here if not run.flagged) or here
 
     @property
@@ -147,13 +160,16 @@ class Group:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether there are results but no seconds, because all runs were made on other hardware."""
+        """Whether there are results but no seconds, because all runs were made under other conditions."""
         return bool(self.solved) and not self.timed
 
     @property
     def untimed(self) -> str:
         """Short reason why there are no seconds; "" if there are."""
-        return "not timed: solved on other hardware" if self.elsewhere else self.reason
+        if not self.elsewhere:
+            return self.reason
+        here = any(self.conditions and run.hardware == self.conditions[0] for run in self.solved)
+        return f"not timed: solved {'by another timing protocol' if here else 'on other hardware'}"
 
     @property
     def briefly(self) -> str:
@@ -219,20 +235,20 @@ class Runs:
         grouped: dict[tuple[str, str, int, float | None], list[MeasuredRun]] = {}
         for run in self.runs:
             grouped.setdefault((run.experiment, run.contender, run.n, run.point), []).append(run)
-        return {key: Group(tuple(runs), self.timing_hardware.get(key[0])) for key, runs in grouped.items()}
+        return {key: Group(tuple(runs), self.timing_conditions.get(key[0])) for key, runs in grouped.items()}
 
     @cached_property
-    def timing_hardware(self) -> Mapping[str, str]:
-        """Return the hardware whose seconds count, for each experiment that ran on several kinds.
+    def timing_conditions(self) -> Mapping[str, Conditions]:
+        """Return hardware and protocol whose seconds count, for each experiment that ran under several.
 
-        This is the hardware on which most of the experiment's problems were solved; ties go to the one with
-        more runs, then to the first. Seconds from other hardware are not compared with anything. Counts and
-        objectives are the same everywhere.
+        These are the conditions under which most of the experiment's problems were solved; ties go to those
+        with more runs, then to the first. Seconds from other hardware, or by another protocol of timing, are
+        not compared with anything. Counts and objectives are the same everywhere.
         """
-        found: dict[str, dict[str, list[tuple[int, float | None]]]] = {}
+        found: dict[str, dict[Conditions, list[tuple[int, float | None]]]] = {}
         for run in self.runs:
             if run.solved:
-                places = found.setdefault(run.experiment, {}).setdefault(run.hardware, [])
+                places = found.setdefault(run.experiment, {}).setdefault(run.conditions, [])
                 places.append((run.n, run.point))
         return {
             name: max(kinds, key=lambda kind: (len(set(kinds[kind])), len(kinds[kind])))
@@ -286,15 +302,15 @@ def pairs(
 
     A pair shares process, seed and repeat. With ``anywhere``, counts may also be paired across processes,
     since a count is the same in each. For seconds, unflagged pairs are preferred, and an experiment measured
-    on several kinds of hardware uses only one of them (`Runs.timing_hardware`). Seconds of two processes are
-    paired only if no pair shares a process (a job was killed in the middle of a row) and the hardware is the
-    same.
+    under several conditions uses only one of them (`Runs.timing_conditions`). Seconds of two processes are
+    paired only if no pair shares a process (a job was killed in the middle of a row) and the conditions are
+    the same.
     """
     both = _matched(first, second, 1 if anywhere and quantity != CPU else 0)
     if quantity == CPU:
-        # Both runs of a pair must share the hardware; within one process they always do.
-        both = both or [(a, b) for a, b in _matched(first, second, 1) if a.hardware == b.hardware]
-        both = [(a, b) for a, b in both if first.hardware in (None, a.hardware)]
+        # Both runs of a pair must share their conditions; within one process they always do.
+        both = both or [(a, b) for a, b in _matched(first, second, 1) if a.conditions == b.conditions]
+        both = [(a, b) for a, b in both if first.conditions in (None, a.conditions)]
         both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
     numbers = [(a.number(quantity), b.number(quantity)) for a, b in both]
     kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
@@ -328,7 +344,8 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("certificate.max_violation", "certificate.pair_gap"), _NUMBER),
     **dict.fromkeys(("certificate.equality_residual", "certificate.relaxed"), _NUMBER),
     # Certificates of later versions may have more fields.
-    **dict.fromkeys(("machine", "certificate"), field_types.words),
+    "noise.steal": _SECONDS,
+    **dict.fromkeys(("machine", "certificate", "noise", "protocol"), field_types.words),
 }
 """Column of the measurements, or the group of nested ones before the dot -> kind; others are any text."""
 

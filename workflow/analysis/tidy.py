@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,20 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
         return int(row["n"]), float(row["point"] or 0), *run
 
     return sorted(rows, key=place)
+
+
+def mixed_protocols(rows: Iterable[Mapping[str, str]]) -> str:
+    """Say in one line that measurements follow several protocols of timing; "" if they follow one."""
+    counts: dict[str, Counter[str]] = {}
+    for row in rows:
+        if row.get("cpu_seconds"):
+            counts.setdefault(row["experiment"], Counter())[row.get("protocol") or "1"] += 1
+    mixed = {name: found for name, found in counts.items() if len(found) > 1}
+    told = (
+        f"{name} ({', '.join(f'{count} by {protocol}' for protocol, count in sorted(found.items()))})"
+        for name, found in mixed.items()
+    )
+    return f"several timing protocols, of which the seconds of one count: {'; '.join(told)}" if mixed else ""
 
 
 def to_csv(rows: Sequence[Mapping[str, object]], leading: Sequence[str] = LEADING) -> str:

@@ -2,6 +2,7 @@
 
 main         finds the command and calls it
 engine       calls Snakemake for the commands that run the workflow
+selection    solvers and data sets that are chosen by name
 run          measures, and makes tables and figures
 check        the verdicts, compared with the reference run
 compare      this run beside another one
@@ -13,9 +14,15 @@ crate        RO-Crate metadata of results
 report       one HTML file with everything
 site         static pages of one or more runs
 docs         the documentation site
+texts        findings and main claims with the reference runs' numbers
 test         everything that has to pass before a change lands
 sums         the numerical tests with other orders of sums
 completion   the line that makes a shell complete the words of ``svmrepro``
+
+run_progress   where a whole run stands: from Snakemake's events and the messages of its jobs
+status_line    shows it on a terminal, in one line
+snakemake_log  Snakemake's interface for loggers
+checkout       what needs a clone of the repository
 
 A command is a module of this package and an entry of :data:`COMMANDS`. The module's docstring is its help.
 It has two functions, `add_arguments` for its options and `run` for its work; nothing else is needed, help
@@ -41,6 +48,7 @@ COMMANDS = {
     "report": "write all tables and figures into one HTML file",
     "site": "write the results of one or more runs as static pages",
     "docs": "build the documentation site",
+    "texts": "write the findings and main claims with the reference runs' numbers",
     "test": "check format, lint and types, run the smoke scale with its check, and run all tests",
     "sums": "run the numerical tests with other orders of sums",
     "completion": "print the line that makes your shell complete these commands",

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
-    from svmrepro.workflow.joining import bench, bench_settings
+    from svmrepro.workflow.joining import bench_run, bench_settings
 
     if wrong := next(
         (name for name in ("C", "eps", "seconds", "repeats") if not getattr(given, name) > 0), ""
@@ -70,14 +70,14 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     bench_settings.contenders_of(wanted)  # its errors come before anything is read
     data = [_data(name, given, folder) for name in given.data or bench_settings.GENERATED]
     labels = bench_settings.write_configuration(wanted, data, folder, _DATA)
-    config = bench.configuration(folder)
+    config = bench_run.configuration(folder)
     _say(f"{len(labels)} solvers on {', '.join(f'{each.name} ({each.rows:,} rows)' for each in data)}")
     if absent := bench_settings.absent():
         packages = " ".join(dict.fromkeys(absent.values()))
         _say(f"without {', '.join(absent)}, which are not installed: pip install {packages}")
-    bench.measure(config, folder, _say)
-    made = bench.show(config, folder)
-    print((folder / "bench.md").read_text(encoding="utf-8"))
+    bench_run.measure(config, folder, _say)
+    made = bench_run.show(config, folder)
+    print((folder / "table.md").read_text(encoding="utf-8"))
     _say(f"in {folder}: {', '.join(path.name for path in made)}; settings in {folder / 'config'}")
     return 0
 
@@ -94,7 +94,9 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
         return bench_settings.known_set(name, given.rows, _DATA, mirror)
     path = Path(name)
     if not path.is_file():
-        raise StepError(f"--data: {name} is no file and no data set{did_you_mean(name, datasets.names())}")
+        raise StepError(
+            f"--data: {name} is neither a file nor a data set{did_you_mean(name, datasets.names())}"
+        )
     labels = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
     return bench_settings.own_file(path, folder / "own", given.rows, labels, given.label, given.test)
 
@@ -102,7 +104,7 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
 def _sign(text: str) -> tuple[str | float, float]:
     label, colon, sign = text.strip().rpartition(":")
     if not (label and colon) or sign not in ("1", "+1", "-1"):
-        raise StepError(f"--labels: {text!r} is no label with its sign, such as 0:-1")
+        raise StepError(f"--labels: {text!r} is not a label with its sign, such as 0:-1")
     try:
         return float(label), float(sign)
     except ValueError:
@@ -114,7 +116,7 @@ def _option(text: str) -> tuple[str, Any]:
 
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()):
-        raise StepError(f"--option: {text!r} is no NAME=VALUE")
+        raise StepError(f"--option: {text!r} is not of the form NAME=VALUE")
     return name, word(value)
 
 

@@ -17,7 +17,7 @@ ROOT = config_dir().parent
 def require(place: str) -> None:
     """Raise a StepError if a file or folder of the checkout is missing, as in an installed package."""
     if not (ROOT / place).exists():
-        raise StepError(f"this command needs a checkout of the repository: {ROOT} has no {place}")
+        raise StepError(f"this command needs a clone of the repository: {ROOT} has no {place}")
 
 
 def call(*words: str) -> int:

@@ -52,10 +52,13 @@ def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = Non
 def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> int:
     # Imported late: completion and help need none of it.
     from snakemake.cli import args_to_api
+    from svmrepro.workflow.commands.selection import selected
     from svmrepro.workflow.graph.plan import Plan, makes_files
 
     parser, settings = _parsed(others)
     layers = _layers(given, settings)
+    if getattr(given, "solver", None) or getattr(given, "dataset", None):
+        layers = selected(layers, given.solver, given.dataset)
     targets = set(settings.targets or ())
     if goal is not None:
         named = {target for target in targets if (config_dir() / "experiments" / f"{target}.yaml").is_file()}
@@ -80,49 +83,49 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
 
 
 def _say_cost(plan: Any) -> None:
-    from svmrepro.workflow.commands.monitor import Monitor
+    from svmrepro.workflow.commands.run_progress import RunProgress
 
-    print(Monitor(plan, print, list).cost())
+    print(RunProgress(plan, print, list).cost())
 
 
 def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run jobs, and show where they stand."""
     from snakemake.cli import args_to_api
-    from svmrepro.workflow.commands.display import Display
-    from svmrepro.workflow.commands.monitor import Monitor, open_errors
+    from svmrepro.workflow.commands.run_progress import RunProgress, open_errors
     from svmrepro.workflow.commands.snakemake_log import install
+    from svmrepro.workflow.commands.status_line import StatusLine
     from svmrepro.workflow.measurement.channel import receiver
     from svmrepro.workflow.steps._command_line import ANSWERS
     from svmrepro.workflow.steps.closing import closing
 
     output = paths.results(plan.config) / "logs" / "output.log"
     with _output_in(output) as stream, tempfile.TemporaryDirectory(prefix="svmrepro-") as folder:
-        display = Display(stream, lambda: monitor.state())
-        monitor = Monitor(plan, display.say, open_errors(output))
-        plan.tell, plan.on_start = display.say, monitor.begin
-        settings.logger = [install(monitor.event)]
-        answers = Path(folder) / "answers"
-        os.environ[ANSWERS] = str(answers)
-        display.start()
+        line = StatusLine(stream, lambda: progress.state())
+        progress = RunProgress(plan, line.say, open_errors(output))
+        plan.tell, plan.on_start = line.say, progress.begin
+        settings.logger = [install(progress.event)]
+        os.environ[ANSWERS] = folder
+        line.start()
         try:
-            with _interrupts(monitor.stop) as interrupted, receiver(monitor.message):
+            with _interrupts(progress.stop) as interrupted, receiver(progress.message):
                 plan.alone()
                 ended = args_to_api(settings, parser)
         except SystemExit as error:
             raise StepError(str(error).removeprefix("error: ")) from None
         finally:
-            display.close()
+            line.close()
             del os.environ[ANSWERS]
-        answer = answers.read_text(encoding="utf-8") if answers.exists() else ""
+        answers = [path for path in sorted(Path(folder).iterdir()) if path.name in settings.targets]
+        answer = "".join(path.read_text(encoding="utf-8") for path in answers)
     if interrupted:
         raise KeyboardInterrupt
     if answer:
         print(answer, end="", flush=True)
-    if monitor.nothing:
+    if progress.nothing:
         print("Nothing to be done: all that was asked for is there.")
     if ended and not answer:
-        print(closing(plan.config, monitor.experiments()))
-    if not ended and not answer and monitor.jobs_failed:
+        print(closing(plan.config, progress.experiments()))
+    if not ended and not answer and progress.jobs_failed:
         print(f"failed: {_log_hint(output)}; the same command tries again what is missing", file=sys.stderr)
     return 0 if ended else 1
 
@@ -202,7 +205,7 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
         layers.append(("--config", parse_config(settings.config)))
     except ValueError as error:
         wrong = next((entry for entry in settings.config if "=" not in entry), "")
-        what = f"{wrong!r} is no KEY=VALUE" if wrong else one_line(error)
+        what = f"{wrong!r} is not of the form KEY=VALUE" if wrong else one_line(error)
         raise StepError(f"--config: {what}") from error
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
@@ -216,8 +219,10 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
     from snakemake.cli import parse_args
 
     own = []
-    if not {"-s", "--snakefile"} & set(words):
-        own += ["--snakefile", str(_shown(ROOT / "Snakefile"))]
+    if "--snakefile" not in words:
+        # An installed package has no Snakefile above its folders.
+        file = ROOT / "Snakefile"
+        own += ["--snakefile", str(_shown(file if file.is_file() else ROOT / "workflow" / "Snakefile"))]
     if "--workflow-profile" not in words:
         own += ["--workflow-profile", str(ROOT / "profiles" / "default")]
     said = io.StringIO()

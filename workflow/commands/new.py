@@ -21,12 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.commands import checkout
+    from svmrepro.workflow.configuration import as_called, home
     from svmrepro.workflow.joining import skeletons
 
-    checkout.require("config/experiments")
-    for path in skeletons.write(given.kind, given.name, checkout.ROOT):
-        print(f"wrote {path.relative_to(checkout.ROOT)}")
+    if given.kind != "solver":  # whose files are all in a folder of its own
+        checkout.require("pyproject.toml")
+    for path in skeletons.write(given.kind, given.name, home()):
+        print(f"wrote {path.relative_to(home())}")
     print("\nIt works as it is; change it piece by piece. Next:")
     for line in skeletons.NEXT[given.kind]:
-        print(f"    {line.format(name=given.name)}")
+        print(f"    {as_called(line.format(name=given.name))}")
     return 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from svmrepro.workflow.commands.checkout import ROOT
+from svmrepro.workflow.configuration import home
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,4 +26,4 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.steps import remake
 
-    return remake.run(given.folder, given.output or ROOT / "results" / "again", given.reference)
+    return remake.run(given.folder, given.output or home() / "results" / "again", given.reference)

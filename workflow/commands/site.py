@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import home
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,5 +30,5 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.site.pages import write_site
 
-    print(write_site(given.folders, given.out or config_dir().parent / "results" / "site"))
+    print(write_site(given.folders, given.out or home() / "results" / "site"))
     return 0

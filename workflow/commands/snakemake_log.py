@@ -1,4 +1,4 @@
-"""Snakemake's interface for loggers: hands every record to the monitor of the run.
+"""Snakemake's interface for loggers: hands every record to RunProgress.
 
 Imported only when a run starts, because it loads parts of Snakemake.
 """

@@ -52,7 +52,7 @@ ANALYSIS: Commands = (
     ),
 )
 ENGINE: Commands = (
-    ("pytest", *(f"tests/{each}" for each in ("engine", "commands", "package", "site", "fuzz"))),
+    ("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package", "site", "fuzz"))),
 )
 REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke"), ("pytest", "tests/report"))
 

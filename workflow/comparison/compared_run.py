@@ -15,7 +15,7 @@ from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.judgement.reference_check import Entry, machine_identity, summarise
+from svmrepro.workflow.judgement.reference_check import Entry, machine_identity, protocols, summarise
 from svmrepro.workflow.statistics import Fit, Interval
 
 FitKey = tuple[str, str, str, str]
@@ -40,6 +40,7 @@ class ComparedRun:
     ratios: Mapping[RatioKey, Interval]
     claims: Mapping[str, Mapping[str, tuple[str, str]]]  # paper -> claim -> (verdict, measured value or "")
     lacking: tuple[str, ...]  # what the folder lacks
+    protocols: tuple[str, ...] = ("1",)  # of timing
 
     @property
     def record(self) -> dict[str, Any]:
@@ -48,7 +49,12 @@ class ComparedRun:
             paper: {name: verdict for name, (verdict, _) in claims.items()}
             for paper, claims in self.claims.items()
         }
-        return {"machine": dict(self.machine), "claims": verdicts, "rows": self.rows}
+        return {
+            "machine": dict(self.machine),
+            "claims": verdicts,
+            "rows": self.rows,
+            "protocols": list(self.protocols),
+        }
 
 
 def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
@@ -68,23 +74,14 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         for name in ("fits", "ratios")
         if (paper, name) not in files
     ]
-    fits: dict[FitKey, Fit] = {}
-    ratios: dict[RatioKey, Interval] = {}
-    claims: dict[str, dict[str, tuple[str, str]]] = {}
-    for (paper, name), file in files.items():
-        if name == "claims":
-            rows = read_rows(file, CLAIM_COLUMNS, CLAIM_FORM)
-            claims[paper] = {row["id"]: (row["verdict"], row["measured"]) for row in rows}
-        elif name == "fits":
-            fits |= {(paper, *key[:3]): fit for key, fit in read_fits([file]).items() if key[3] == MEASURED}
-        elif name == "ratios":
-            ratios |= {(paper, *key): ratio for key, ratio in read_ratios([file]).items()}
+    fits, ratios, claims = _estimates(files)
     runs = read_runs(file for (_, name), file in files.items() if name == "measurements")
     entries: list[Entry] = [*summarise(runs)]
     machine = machine_identity(runs)
     times = [run.fields.get("time", "") for run in runs.runs]
     scales = dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
     commits = {run.fields.get("machine.commit", "") for run in runs.runs} - {""}
+    timing = set(protocols(runs))
     unmeasured = [paper for paper in wanted if (paper, "measurements") not in files]
     if unmeasured and (folder / "check.json").is_file():
         record = read_record(folder / "check.json")
@@ -93,6 +90,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         # Two machines in one folder count as unknown.
         if from_record and record["machine"] != machine:
             machine = {} if runs.runs else record["machine"]
+        timing |= set(record.get("protocols") or ["1"])
         times.append(record["measured"])
         scales[record["scale"]] = None
         commits |= {known["commit"] for known in record.get("machines", ()) if "commit" in known}
@@ -116,4 +114,23 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         ratios=ratios,
         claims=claims,
         lacking=tuple(lacking),
+        protocols=tuple(sorted(timing)) or ("1",),
     )
+
+
+def _estimates(
+    files: Mapping[tuple[str, str], Path],
+) -> tuple[dict[FitKey, Fit], dict[RatioKey, Interval], dict[str, dict[str, tuple[str, str]]]]:
+    """Read exponents, ratios and verdicts from the files of these papers and names."""
+    fits: dict[FitKey, Fit] = {}
+    ratios: dict[RatioKey, Interval] = {}
+    claims: dict[str, dict[str, tuple[str, str]]] = {}
+    for (paper, name), file in files.items():
+        if name == "claims":
+            rows = read_rows(file, CLAIM_COLUMNS, CLAIM_FORM)
+            claims[paper] = {row["id"]: (row["verdict"], row["measured"]) for row in rows}
+        elif name == "fits":
+            fits |= {(paper, *key[:3]): fit for key, fit in read_fits([file]).items() if key[3] == MEASURED}
+        elif name == "ratios":
+            ratios |= {(paper, *key): ratio for key, ratio in read_ratios([file]).items()}
+    return fits, ratios, claims

@@ -24,6 +24,7 @@ from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
     agree,
     compare,
+    other_protocol,
 )
 from svmrepro.workflow.statistics import Fit, Interval, median_interval
 
@@ -96,6 +97,11 @@ class PairedRuns:
     def same_machine(self) -> bool:
         """Whether hardware and library versions are equal, so that counts must be equal too."""
         return self.outcome.same_machine
+
+    @property
+    def other_protocol(self) -> str:
+        """Say that the seconds were taken by different protocols of timing; "" if they were not."""
+        return other_protocol(self.there.record, self.here.record)
 
     @cached_property
     def _by_row(self) -> tuple[Rows, Rows]:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.results import plural, short_commit
+from svmrepro.workflow.analysis.number_text import plural, significant
+from svmrepro.workflow.analysis.results import short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
 from svmrepro.workflow.comparison.paired_runs import (
     ALONE,
@@ -57,6 +57,7 @@ def about(pair: PairedRuns) -> Table:
             "papers": ", ".join(side.papers),
             "measurements": f"{len(side.rows):,}",
             "commit": ", ".join(dict.fromkeys(map(short_commit, side.commits))),
+            "timing protocol": " and ".join(side.protocols),
             "missing": "; ".join(side.lacking),
             **{name.removeprefix("machine."): side.machine.get(name, "") for name in machine},
         }
@@ -68,7 +69,7 @@ def about(pair: PairedRuns) -> Table:
         changed = f"machine.{name}" in machine and here != there
         rows.append({"fact": prose(name), HERE: prose(here), THERE: prose(there, "open" if changed else "")})
     columns = [
-        Column("fact", "", prose=True),
+        Column("fact", "property", prose=True),
         Column(HERE, "this run", prose=True),
         Column(THERE, "other run", prose=True),
     ]
@@ -91,6 +92,7 @@ def summary(pair: PairedRuns) -> Table:
         rows.append({"paper": prose(paper), **cells})
     faults = pair.outcome.faults
     notes = [
+        *_protocols(pair),
         f"With the other run as its reference, the check would report {plural(len(faults), 'fault')}"
         + (":" if faults else "."),
         *faults[:MOST_NAMED],
@@ -99,9 +101,15 @@ def summary(pair: PairedRuns) -> Table:
         notes.append(f"and {len(faults) - MOST_NAMED} more")
     for keys, where in zip(pair.alone, ("this run", "the other run"), strict=True):
         if keys:
-            named = "; ".join(f"{experiment} n = {n}, {label}" for _, experiment, n, label, _ in keys[:3])
+            named = "; ".join(f"{experiment} n = {n:,}, {label}" for _, experiment, n, label, _ in keys[:3])
             notes.append(f"{plural(len(keys), 'row')} only in {where}, such as {named}.")
     return _table("Summary", [Column("paper", "paper", prose=True), *columns], rows, *notes)
+
+
+def _protocols(pair: PairedRuns) -> list[str]:
+    """Return a note if the protocols of timing differ."""
+    said = pair.other_protocol
+    return [f"{said[0].upper()}{said[1:]}."] if said else []
 
 
 def _tallies(pair: PairedRuns, paper: str) -> dict[Column, int]:
@@ -206,6 +214,7 @@ def exponents(pair: PairedRuns, papers: Sequence[str]) -> Table:
         list(rows.values()),
         "Exponents have no unit, so those of seconds can be compared across machines. They agree if the "
         "95 % interval of their difference contains 0.",
+        *_protocols(pair),
     )
 
 
@@ -232,6 +241,7 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
         "change is this run's ratio over the other's. They agree if the 95 % interval of the change "
         "contains 1, which fails for one in twenty pairs of runs of the same code."
     ]
+    notes += _protocols(pair)
     short = sorted({side.scale for side in (pair.here, pair.there)} & set(SCALES_WITHOUT_CLOCK))
     if short:
         notes.append(f"Runs of the {short[0]} scale are too short to compare seconds.")

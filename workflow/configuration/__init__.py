@@ -6,6 +6,7 @@ _settings          types of the configuration files
 _resolve           turns the files into records
 plain_yaml         reads YAML as plain data
 typed_data         converts plain data to types
+artefact_kinds     kinds of tables and figures, and the functions that build them
 contender_options  the options of a contender, set or default
 needs              the data sets and compiled code that a configuration needs
 jobs               the problems of an experiment, and the jobs that measure them
@@ -18,8 +19,10 @@ from svmrepro.workflow.configuration.model import (
     Contender,
     Experiment,
     Paper,
+    as_called,
     config_dir,
     dump_config,
+    home,
     load_config,
     merged,
     read_config,
@@ -31,8 +34,10 @@ __all__ = [
     "Contender",
     "Experiment",
     "Paper",
+    "as_called",
     "config_dir",
     "dump_config",
+    "home",
     "load_config",
     "merged",
     "read_config",

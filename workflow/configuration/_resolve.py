@@ -36,6 +36,7 @@ from svmrepro.workflow.configuration.model import (
     Number,
     OwnFile,
     Paper,
+    protocol_of,
 )
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
 from svmrepro.workflow.errors import StepError
@@ -68,6 +69,7 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
     if given.content.keys() >= base.keys():
         # A workflow that uses this one as a module hands over all of config.yaml, with its own changes.
         given = given.beyond(base)
+    _sizes_alone(given.content)
     scale = given.content.get("scale", DEFAULT_SCALE)
     if scale != DEFAULT_SCALE:
         path = _scale_file(folder, scale, given)
@@ -88,7 +90,10 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
                 check_known(name, files, "paper", key, name)
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
-    same = ("scale", "require_data", "timed_jobs", "job", "repeats", "against", "require_complete")
+    same = (
+        *("scale", "require_data", "timed_jobs", "job", "repeats", "against", "require_complete"),
+        *("pin", "shuffle", "count_instructions"),
+    )
     return Config(
         **{name: getattr(settings, name) for name in same},
         data_dir=Path(settings.data_dir),
@@ -99,6 +104,15 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
         papers=papers,
         partial=isinstance(whole, list) and not {*map(str, whole)} <= papers.keys(),
     )
+
+
+def _sizes_alone(settings: dict[str, Any]) -> None:
+    """Give no nested sizes to experiments whose sizes are asked for on the command line."""
+    papers = settings.get("experiments")
+    for changes in papers.values() if isinstance(papers, dict) else ():
+        for entry in changes.values() if isinstance(changes, dict) else ():
+            if isinstance(entry, dict) and "sizes" in entry:
+                entry.setdefault("nested", [])
 
 
 def _own_file(entry: OwnData) -> OwnFile:
@@ -209,10 +223,9 @@ def _experiment(
     asked = override is not None and override.permutations is not UNSET
     if permutations is not None and settings.most_permutations is not None and not asked:
         permutations = min(permutations, settings.most_permutations)
-    sizes = []
-    for position, n in enumerate(entry.sizes):
-        with under("sizes", position):
-            sizes.append(_file_size(entry.dataset, n, own))
+    sizes = _file_sizes("sizes", entry.sizes, entry.dataset, own)
+    between = _file_sizes("nested", entry.nested, entry.dataset, own)
+    nested = {n for n in between if min(sizes) < n < max(sizes)} - set(sizes)
     with under("sizes"):
         of_paper = {_file_size(entry.dataset, n, own): n for n in paper_sizes}
     axis, points = _axis(entry)
@@ -230,13 +243,15 @@ def _experiment(
         C_total=_float(entry.C_total),
         bias=entry.bias,
         eps=_float(entry.eps) or DEFAULT_EPS,
-        sizes=tuple(sorted(set(sizes))),
+        sizes=tuple(sorted({*sizes, *nested})),
+        nested=tuple(sorted(nested)),
         paper_sizes={n: of_paper[n] for n in sorted(set(sizes)) if n in of_paper},
         seeds=_seeds(entry, own, permutations),
         repeats=given(entry.repeats, settings.repeats),
         repeat_budget=given(entry.repeat_budget, settings.repeat_budget),
         contenders=contenders,
         permutations=permutations,
+        resample=entry.resample,
         axis=axis,
         points=points,
         measures=given(entry.measures, ()),
@@ -244,6 +259,7 @@ def _experiment(
         grid=grid,
         trace=entry.trace,
         stand_in_for=stand_in,
+        protocol=protocol_of(settings.pin, settings.shuffle),
     )
 
 
@@ -259,6 +275,15 @@ def _starts(solver: object) -> bool:
 
 def _float(value: Number | UnsetType) -> float | None:
     return None if isinstance(value, UnsetType) else float(value)
+
+
+def _file_sizes(key: str, given: Sequence[int], name: str, own: Collection[str]) -> list[int]:
+    """Translate the sizes of a key; an error names the one at fault."""
+    found = []
+    for position, n in enumerate(given):
+        with under(key, position):
+            found.append(_file_size(name, n, own))
+    return found
 
 
 def _file_size(name: str, n: int, own: Collection[str]) -> int:
@@ -312,11 +337,14 @@ def _test(entry: WholeExperiment, own: Mapping[str, OwnData], largest: int) -> H
 
 def _seeds(entry: WholeExperiment, own: Collection[str], permutations: int | None) -> tuple[int | None, ...]:
     seeds = given(entry.seeds, None)
+    generated = entry.dataset not in own and datasets.is_generated(entry.dataset)
+    if entry.resample and (permutations is None or not generated):
+        raise Fault(("resample",), "needs permutations of a generated data set")
     if permutations is not None:
         if seeds is not None:
             raise Fault(("seeds",), "an experiment has seeds or permutations, not both")
         return tuple(range(permutations))
-    if entry.dataset not in own and datasets.is_generated(entry.dataset):
+    if generated:
         return seeds or (0,)
     if seeds is not None:
         raise Fault(("seeds",), f"data set {entry.dataset!r} is not generated: it takes no seed")
@@ -341,6 +369,7 @@ def _contender(
         eps=_float(entry.eps),
         iteration_limit=_steps(given(entry.iteration_limit, experiment.iteration_limit)),
         warm=entry.warm,
+        nested=entry.nested,
     )
     if contender.encoding is not None:
         check_known(contender.encoding, datasets.ENCODINGS, "encoding", "encoding")

@@ -19,7 +19,7 @@ _CONTROL = "holds a line break or another control character"
 
 Name = Annotated[
     str,
-    pattern(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", "is no name (letters, digits, '.', '_', '-')", 1, 100),
+    pattern(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z", "is not a valid name (letters, digits, '.', '_', '-')", 1, 100),
 ]
 # Snakemake treats braces as wildcards.
 Text = Annotated[str, pattern(r"^[^{}]*\Z", "holds a brace", min_length=1)]
@@ -29,7 +29,7 @@ Folder = Annotated[
     str,
     pattern(
         r"^(?!-)[^\x00-\x1f\x7f{}]+\Z",
-        "is no folder that can be used: no braces, line breaks or control characters, and no '-' in front",
+        "is not a usable folder name: no braces, line breaks or control characters, and no '-' in front",
     ),
 ]
 # Input paths.
@@ -41,6 +41,8 @@ Positive = Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
 Limit = Positive | None
 Steps = Annotated[int, Meta(ge=1)] | Annotated[float, Meta(ge=1)] | None
 Sizes = Annotated[tuple[Annotated[int, Meta(ge=2)], ...], Meta(min_length=1)]
+# may be empty: a scale then has no nested sizes
+Nested = tuple[Annotated[int, Meta(ge=2)], ...]
 Points = Annotated[tuple[Positive, ...], Meta(min_length=1)]
 Seeds = Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
@@ -53,7 +55,7 @@ class FileSection(Struct, forbid_unknown_fields=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if isinstance(value, tuple) and len(set(value)) < len(value):
-                raise Fault((name,), f"names something twice: {shown(list(value))}")
+                raise Fault((name,), f"contains duplicates: {shown(list(value))}")
 
 
 class KernelSettings(FileSection):
@@ -81,6 +83,7 @@ class ContenderSettings(FileSection):
     memory_limit_mb: Limit = None
     permutations: Count | UnsetType = UNSET
     warm: bool = False
+    nested: bool = True
 
 
 class GridSettings(FileSection):
@@ -116,6 +119,7 @@ class ExperimentSettings(FileSection):
     encoding: str | None = None
     eps: Positive | UnsetType = UNSET
     sizes: Sizes | UnsetType = UNSET
+    nested: Nested = ()
     axis: AxisSettings | UnsetType = UNSET
     grid: GridSettings | UnsetType = UNSET
     trace: bool = False
@@ -123,6 +127,7 @@ class ExperimentSettings(FileSection):
     test: HeldOut | UnsetType = UNSET
     seeds: Seeds | UnsetType = UNSET
     permutations: Count | UnsetType = UNSET
+    resample: bool = False
     repeats: Count | UnsetType = UNSET
     repeat_budget: Limit | UnsetType = UNSET
     time_limit: Limit | UnsetType = UNSET
@@ -142,6 +147,9 @@ class Settings(FileSection, kw_only=True):
     require_data: bool = False
     require_complete: bool = False
     timed_jobs: Count = 1
+    pin: bool | Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)] = False
+    shuffle: Annotated[int, Meta(ge=0)] | None = None
+    count_instructions: bool = False
     job: Literal["experiment", "size"] = "experiment"
     papers: Names
     repeats: Count

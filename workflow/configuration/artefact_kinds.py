@@ -87,7 +87,7 @@ FIGURES: Mapping[str, str] = {
     "seconds-ratios": "figures.seconds_ratios:build",
     "profile": "figures.profile:build",
     "trace": "figures.trace:build",
-    "bench": "figures.trace:build_bench",
+    "seconds-objectives": "figures.trace:build_with_seconds",
 }
 
 

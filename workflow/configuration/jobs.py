@@ -40,7 +40,9 @@ class Instance:
         return tuple(
             contender
             for contender in experiment.contenders.values()
-            if self.seed in experiment.seeds_of(contender) and self.point in experiment.points_of(contender)
+            if self.n in experiment.sizes_of(contender)
+            and self.seed in experiment.seeds_of(contender)
+            and self.point in experiment.points_of(contender)
         )
 
     @property
@@ -51,7 +53,8 @@ class Instance:
     @property
     def sample(self) -> int:
         """Seed of the examples; only generated data sets use it."""
-        return 0 if self.experiment.permutations is not None else self.seed or 0
+        one = self.experiment.permutations is not None and not self.experiment.resample
+        return 0 if one else self.seed or 0
 
     @property
     def C(self) -> float:
@@ -64,12 +67,12 @@ class Instance:
         return self.experiment.tolerance(self.point)
 
     @cached_property
-    def key(self) -> str:
+    def fingerprint(self) -> str:
         """Hash everything that decides what is measured.
 
-        The key changes with the problem, the content of the data, any contender, and the source of any
-        contender's solver. A changed solver therefore re-times exactly the rows in which it competes. Titles,
-        repeats and paths do not affect the key.
+        It changes with the problem, the content of the data, the protocol of timing, any contender, and the
+        source of any contender's solver. A changed solver therefore re-times exactly the rows in which it
+        competes. Titles, repeats and paths do not affect it.
         """
         # Imported here because reading the registry takes a moment, which steps that only look up files can
         # skip.
@@ -94,6 +97,9 @@ class Instance:
             essence["grid"] = {"C": experiment.grid.C, "gamma": experiment.grid.gamma}
         if experiment.trace:
             essence["trace"] = True
+        # Omitted for the first protocol, which older rows do not name.
+        if experiment.protocol != "1":
+            essence["protocol"] = experiment.protocol
         return digest(essence)
 
 
@@ -109,8 +115,8 @@ class Job:
 
     def wanted(self) -> str:
         """Hash what the job must measure: its rows and their number of repeats."""
-        rows = ((instance.key, instance.experiment) for instance in self.instances)
-        return digest([[key, experiment.repeats, experiment.repeat_budget] for key, experiment in rows])
+        rows = ((instance.fingerprint, instance.experiment) for instance in self.instances)
+        return digest([[row, experiment.repeats, experiment.repeat_budget] for row, experiment in rows])
 
 
 def instances(experiment: Experiment) -> tuple[Instance, ...]:

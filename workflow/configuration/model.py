@@ -24,6 +24,16 @@ from svmrepro.workflow.files import atomic_write
 # Integers stay integers: limits enter the keys of measured rows as they are written.
 Number = int | float
 
+#: Version of how time is measured (docs/timing.md). Raise it when seconds from before and after the change
+#: must not be compared; all rows are then measured again. Lines without a version are of version 1.
+PROTOCOL = 1
+
+
+def protocol_of(pin: bool | tuple[int, ...], shuffle: int | None) -> str:
+    """Name the protocol of timing: the version, and the settings that affect seconds."""
+    settings = ["pinned"] * (pin is not False) + ["random order"] * (shuffle is not None)
+    return ", ".join([str(PROTOCOL), *settings])
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -41,6 +51,7 @@ class Contender:
     eps: float | None = None  # None: the experiment's, or the axis's
     iteration_limit: Number | None = None  # math.inf for no limit; None: the solver's own cap
     warm: bool = False  # solves a grid with warm starts
+    nested: bool = True  # takes part at the sizes between the paper's
 
 
 class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,19 +90,27 @@ class Experiment:
     repeats: int
     repeat_budget: Number | None
     contenders: dict[str, Contender]
-    # None: the data set's own order. The examples of a generated set with permutations are those of seed 0.
+    # None: the data set's own order. The examples of a generated set with permutations are those of seed 0,
+    # unless each permutation has a sample of its own.
     permutations: int | None = None
+    resample: bool = False
     axis: str | None = None  # C, C_total or eps
     points: tuple[float, ...] = ()  # the values of the axis, from the easiest to the hardest
     measures: tuple[str, ...] = ()
     test: HeldOut | None = None  # None if there are no measures
     grid: Grid | None = None  # C and the kernel are then those of its last cell
     trace: bool = False  # records the objective against time
+    nested: tuple[int, ...] = ()  # those of the sizes that lie between the paper's, for narrower intervals
     stand_in_for: str = ""  # the paper's data, if these stand in for them
+    protocol: str = "1"  # of timing, see `protocol_of`
 
     def seeds_of(self, contender: Contender) -> tuple[int | None, ...]:
         """Return the seeds, or permutations, in which a contender takes part."""
         return self.seeds if contender.permutations is None else self.seeds[: contender.permutations]
+
+    def sizes_of(self, contender: Contender) -> tuple[int, ...]:
+        """Return the sizes at which a contender takes part."""
+        return self.sizes if contender.nested else tuple(n for n in self.sizes if n not in self.nested)
 
     def bound(self, n: int, point: float | None = None) -> float:
         """Return the upper bound of each multiplier in (P1) for n training rows: C, or C_total / n.
@@ -195,6 +214,9 @@ class Config:
     papers: dict[str, Paper]
     against: str | None = None
     require_complete: bool = False
+    pin: bool | tuple[int, ...] = False  # processors, one for each timed job; True: any
+    shuffle: int | None = None  # seed of the order of the contenders; None: they take turns
+    count_instructions: bool = False
     partial: bool = False  # only some papers of its scale, by a setting of this command
 
     @property
@@ -217,6 +239,21 @@ class Config:
 def config_dir() -> Path:
     """Return the project's folder ``config/``."""
     return Path(__file__).resolve().parent.parent.parent / "config"
+
+
+def home() -> Path:
+    """Return the root of the clone; the current folder if the package is installed without one."""
+    root = config_dir().parent
+    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+
+
+def as_called(text: str) -> str:
+    """Return a text with its commands as they can be called: without a clone, there is no ``./run``."""
+    if home() == config_dir().parent:
+        return text
+    for program in ("pip", "pytest"):
+        text = text.replace(f"./run {program} ", f"{program} ")
+    return text.replace("./run", "svmrepro")
 
 
 def load_config(
@@ -277,4 +314,4 @@ def read_config(path: str | os.PathLike[str]) -> Config:
         # JSON has no integer keys, and msgspec's reader no infinity.
         return msgspec.convert(content, Config, str_keys=True, dec_hook=lambda kind, text: kind(text))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise StepError(f"{path}: is no resolved configuration ({error})") from error
+        raise StepError(f"{path}: is not a resolved configuration ({error})") from error

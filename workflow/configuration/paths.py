@@ -133,7 +133,7 @@ def papers_in(folder: Path) -> list[str]:
     A folder that is neither the results of a run nor a reference is a StepError.
     """
     if not folder.is_dir():
-        raise StepError(f"against: {folder} is no folder")
+        raise StepError(f"against: {folder} is not a folder")
     found = _papers_in(folder)
     if found or (folder / "check.json").is_file():
         return found

@@ -52,7 +52,7 @@ class Loader(_BASE):  # type: ignore[misc]
         try:
             return getattr(self, f"construct_yaml_{kind}")(node)  # type: ignore[no-any-return]
         except ValueError as error:
-            what = f"{node.value[:40]!r} is no number that can be read"
+            what = f"{node.value[:40]!r} is not a readable number"
             raise ConstructorError(None, None, what, node.start_mark) from error
 
 

@@ -1,13 +1,16 @@
 """Figures: one module per kind; `svmrepro.workflow.configuration.artefact_kinds` lists them.
 
-style         appearance of all figures
-loglog        time against size
-curves        a quantity against a parameter
-exponents     exponents with intervals
-working_sets  several working sets
-step_path     planning ahead on three examples
-step_lengths  histograms of step lengths
-grid          warm and cold starts over a grid
-settings      effect of each setting
+style           appearance of all figures: colours, markers and lines of the contenders, sizes, fonts
+drawn_data      the numbers that a figure draws, as JSON
+loglog          time against size
+curves          a quantity against a parameter
+exponents       exponents with intervals
+working_sets    several working sets
+step_path       planning ahead on three examples
+step_lengths    histograms of step lengths
+grid            warm and cold starts over a grid
+settings        effect of each setting
 seconds_ratios  solvers relative to one of them
+profile         performance profiles
+trace           the objective against time; with seconds against size, the figure of ``svmrepro bench``
 """

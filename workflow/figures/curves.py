@@ -1,7 +1,8 @@
 """A quantity against a parameter, one line per data set: seconds against n, iterations against C or eps.
 
 The panels, one per solver or variant of the experiment, share their axes. A dotted line shows the power law
-that the paper draws as a guide. Joachims 2006, Figures 1 to 9.
+that the paper draws as a guide. Where a value of the axis is chosen for each size, a further panel shows it.
+Joachims 2006, Figures 1 to 9.
 """
 
 from __future__ import annotations
@@ -11,27 +12,25 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, MarkerStyle
-from matplotlib.patheffects import withStroke
 from matplotlib.transforms import offset_copy
-from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, curve, one_example
+from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, by_place, curve, one_example
 from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.printed_numbers import TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import (
-    DOT,
     GHOST,
     PAGE,
-    SINGLE_RUNS,
     Look,
     entry,
+    marks,
     new_figure,
+    pairs_of_dots,
     powers_of_ten,
     whiskers,
 )
@@ -64,6 +63,12 @@ _HOLLOW: dict[str, Any] = {
     "markeredgewidth": 0.7,
 }  # fmt: skip
 
+LIMITS = ("time limit", "its cap")
+"""Words of the reasons of runs that were stopped."""
+
+NEAR = 10
+"""Sets that were left out are drawn up to so many times the largest size that was run."""
+
 DOTTED = (0, (1, 1))
 """Line style of the paper's guide."""
 
@@ -75,22 +80,27 @@ def build(results: Results, artefact: Artefact) -> Figure:
     ``guide`` (exponent of a dotted line) and ``suffix`` (selects the artefact's experiments whose names end
     with it); ``x``, one of `AXES`; ``y``, a quantity of :mod:`svmrepro.workflow.analysis.curves`, default CPU
     seconds, for panels without one of their own; ``label`` of the vertical axis; ``scale``, ``log`` or
-    ``linear``; ``floor``, the lower end of the axis, below which values are marked by arrows.
+    ``linear``; ``floor``, the lower end of the axis, below which values are marked by arrows, on a linear
+    axis with the value.
     """
     panels: Sequence[Mapping[str, Any]] = artefact.settings["panels"]
-    several = len(panels) > 1
+    several, chosen = len(panels) > 1, [panel for panel in panels if panel.get("y", {}).get("best")]
     x = artefact.settings.get("x", "n")
     if x not in AXES:
         raise StepError(f"artefact '{artefact.name}': x: one of {', '.join(AXES)} expected")
-    height = 4.3 if several and x == "n" and _in_seconds(artefact) else 3.5 if several else 3.7
+    count = len(panels) + bool(chosen)
+    lines, columns = (1, count) if count <= 4 else (2, math.ceil(count / 2))
+    height = (3.5 if several else 3.7) if lines == 1 else 6.0
     figure = new_figure(PAGE if several else 0.66 * PAGE, height)
     # Slopes can only be compared by eye if a decade has the same length in every panel.
-    grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)
+    grid = [figure.add_subplot(lines, columns, 1)]
+    shared: dict[str, Any] = {"sharex": grid[0], "sharey": grid[0]}
+    grid += [figure.add_subplot(lines, columns, place, **shared) for place in range(2, len(panels) + 1)]
     handles: dict[str, Line2D] = {}
     missing: dict[str, str] = {}
     hollow: dict[str, Line2D] = {}
     printed = x == "n" and _in_seconds(artefact)
-    for axes, panel in zip(grid.flat, panels, strict=True):
+    for axes, panel in zip(grid, panels, strict=True):
         shown = draw(axes, results, artefact, panel, x)
         axes.set_title(panel.get("title", display_name(panel["contender"])), loc="left", fontsize=7.5)
         if "guide" in panel:
@@ -98,29 +108,43 @@ def build(results: Results, artefact: Artefact) -> Figure:
             exponent = float(panel["guide"])
             law = rf"$\propto {symbol}" + ("$" if exponent == 1 else f"^{{{exponent:g}}}$")
             axes.set_title(law, loc="right", fontsize=7.5, color="#5f6b76")
-        axes.set_xlabel(AXES[x], fontsize=7)
         handles = {**shown, **handles}
         if printed and not panel.get("y"):
             hollow |= _paper_points(axes, results, artefact, panel)
         for name in _names(artefact, panel):
             if name not in shown:
                 missing.setdefault(name, absent(results, name, panel["contender"]))
-    grid.flat[0].set_ylabel(artefact.settings.get("label", "CPU seconds"))
+    for place, axes in enumerate(grid):
+        axes.tick_params(labelleft=place % columns == 0)
+        if place % columns == 0:
+            axes.set_ylabel(artefact.settings.get("label", "CPU seconds"))
+    if chosen:
+        axes = figure.add_subplot(lines, columns, count, sharex=grid[0])
+        _choice(axes, results, artefact, chosen[0])
+        grid.append(axes)
+    for place, axes in enumerate(grid):
+        lowest = place + columns >= count
+        axes.tick_params(labelbottom=lowest)
+        axes.set_xlabel(AXES[x] if lowest else "", fontsize=7)
     order = [name for panel in panels for name in _names(artefact, panel) if name in handles]
     # A variant of an experiment shares its look and title.
-    titled = {results.experiment(name).title: handles[name] for name in reversed(order)}
-    entries = list(reversed(titled.values()))
-    entries += hollow.values()
+    titled: dict[str, Line2D] = {}
+    for name in order:
+        titled.setdefault(results.experiment(name).title, handles[name])
+    entries = [*titled.values(), *hollow.values()]
     if any("guide" in panel for panel in panels):
         entries.append(entry("the paper's guide", color=GHOST, linestyle=DOTTED))
+    entries += _marks(grid)
     figure.legend(
-        handles=entries + _marks(grid.flat),
+        handles=entries,
+        handler_map=pairs_of_dots(entries),
         loc="outside lower left",
         ncols=_legend_columns(entries, several),
         fontsize=6.5,
         handlelength=2.6,
         columnspacing=1.2,
-        title=_note(results, {name: why for name, why in missing.items() if name not in handles}) or None,
+        title="\n".join(_notes(results, artefact, {k: v for k, v in missing.items() if k not in handles}))
+        or None,
         title_fontsize=6,
         alignment="left",
     )
@@ -145,9 +169,7 @@ def draw(
         # No line through the floor: its slope would be that of a value which is not known.
         for part in _above(middle, None if linear else artefact.settings.get("floor")):
             whiskers(axes, part, look, values, **segments)
-        handles[name] = entry(_label(results, name, points, quantity), look, **size)
-        if quantity.get("best"):
-            _label_bound(axes, points, look)
+        handles[name] = entry(_label(results, name, points, quantity, x), look, **size)
     if not lines:
         return handles
     everything = [point for points in lines.values() for point in points]
@@ -155,17 +177,35 @@ def draw(
         _guide(axes, everything, float(panel["guide"]))
     axes.set_xscale("log")
     powers_of_ten(axes.xaxis)
+    least, most = (end(point.y.value for point in everything) for end in (min, max))
+    floor = float(artefact.settings.get("floor", -math.inf))
     if linear:
         axes.axhline(0.0, color="#111827", linewidth=0.6, zorder=0)
+        top = max(most, 0.0) + 0.05 * (max(most, 0.0) - floor)
     else:
         axes.set_yscale("log")
         powers_of_ten(axes.yaxis)
-        floor = artefact.settings.get("floor")
-        if floor is not None and min(point.y.value for point in everything) < floor:
-            axes.set_ylim(floor, 1.6 * max(point.y.value for point in everything))
-            _below(axes, floor, [(lines[name], handle.get_color()) for name, handle in handles.items()])
+        top = 1.6 * most
+    if least < floor:
+        axes.set_ylim(floor, top)
+        _below(axes, floor, [(lines[k], handle.get_color()) for k, handle in handles.items()], told=linear)
     axes.grid(True)
     return handles
+
+
+def _choice(axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> None:
+    """Draw the value of the axis that was chosen for each size, one line per data set."""
+    for name in _names(artefact, panel):
+        points = curve(results, name, panel["contender"], "n", panel["y"])
+        look = _look(results, name)
+        drawn: dict[str, Any] = {"linestyle": look.line, "markersize": 3.2, "linewidth": 0.9}
+        at = {point.x: point.at for point in points if point.at is not None}
+        axes.plot(list(at), list(at.values()), look.marker, color=look.colour, **drawn)
+    axes.set_yscale("log")
+    powers_of_ten(axes.yaxis)
+    axes.set_title(f"{display_name(panel['contender'])}: the best C", loc="left", fontsize=7.5)
+    axes.set_ylabel("C", fontsize=7)
+    axes.grid(True)
 
 
 def _above(points: Mapping[float, Interval], floor: float | None) -> list[dict[float, Interval]]:
@@ -179,39 +219,23 @@ def _above(points: Mapping[float, Interval], floor: float | None) -> list[dict[f
     return [part for part in parts if part]
 
 
-def _label(results: Results, name: str, points: Sequence[Point], quantity: Mapping[str, Any]) -> str:
-    """Return the legend label of a curve: its data set; over an axis, the number of examples as well."""
+def _label(results: Results, name: str, points: Sequence[Point], quantity: Mapping[str, Any], x: str) -> str:
+    """Return the legend label of a curve: its data set; over an axis, the numbers of examples and C too."""
     experiment = results.experiment(name)
     label = experiment.title
     if experiment.axis is not None and not quantity.get("best"):
         label += f", n = {points[-1].n:,}"
+        if x != "C_total":
+            label += f", C = {experiment.bound(points[-1].n) * points[-1].n:,.10g}"
     if quantity.get("of") == PERFORMANCE and (step := one_example(results, name)) is not None:
         label += f" (1 example: {significant(step, 2)})"
     return label
 
 
-def _label_bound(axes: Axes, points: Sequence[Point], look: Look) -> None:
-    """Write the chosen value of the axis beside each point."""
-    for point in points:
-        if point.at is not None:
-            axes.annotate(
-                _power_of_ten(point.at), (point.x, point.y.value), (2.5, -1), textcoords="offset points",
-                fontsize=4.5, color=look.colour, va="top", zorder=5,
-                path_effects=[withStroke(linewidth=1.2, foreground="white")],
-            )  # fmt: skip
-
-
-def _power_of_ten(value: float) -> str:
-    """Format a value of C briefly: 10^4, or 3·10^3."""
-    exponent = math.floor(math.log10(value) + 1e-9)
-    digit = significant(value / 10.0**exponent, 1)
-    return f"$10^{{{exponent}}}$" if digit == "1" else f"${digit} \\cdot 10^{{{exponent}}}$"
-
-
 def _legend_columns(entries: Sequence[Line2D], several: bool) -> int:
     """Return how many columns of the legend fit below one panel, or below several."""
     longest = max((len(str(each.get_label())) for each in entries), default=0)
-    return max(1, min(4, (120 if several else 90) // (longest + 8)))
+    return max(1, min(4, (140 if several else 90) // (longest + 8)))
 
 
 def _in_seconds(artefact: Artefact) -> bool:
@@ -221,27 +245,49 @@ def _in_seconds(artefact: Artefact) -> bool:
 def _paper_points(
     axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any]
 ) -> dict[str, Line2D]:
-    """Draw the paper's seconds on the panel's data sets, hollow; return a legend entry for each set."""
+    """Draw the paper's seconds on the panel's data sets, hollow; return a legend entry for each set.
+
+    With them come the sets that this scale leaves out, if the paper times the solvers of all panels there
+    and they are not so large that they would squash what was measured.
+    """
     handles: dict[str, Line2D] = {}
-    for name in _names(artefact, panel):
+    numbers, known = results.numbers, results.paper.experiments
+    solvers = {each["contender"] for each in artefact.settings["panels"]}
+    most = NEAR * max((n for name in artefact.experiments for n in results.runs.sizes(name)), default=0)
+    left_out = [
+        name
+        for name in numbers.experiments(TIMINGS)
+        if name not in known
+        and all(0 < max(numbers.series(name, each), default=0) <= most for each in solvers)
+    ]
+    for name in [*left_out, *_names(artefact, panel)]:
         series = results.numbers.series(name, panel["contender"])
         if series:
             look = _look(results, name)
             style = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
             axes.plot(list(series), [values[0] for values in series.values()], label=PAPER_POINTS, **style)
-            handles[name] = entry(f"{results.experiment(name).title}, the paper's", **style)
+            title = known[name].title if name in known else name
+            handles[name] = entry(f"{title}, the paper's", **style)
     return handles
 
 
-def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]]) -> None:
+def _below(
+    axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]], *, told: bool = False
+) -> None:
     """Mark points below the axis with arrows; a logarithmic axis does not show values of zero or less.
+
+    With ``told`` the value is written above its arrow.
 
     Arrows of several lines at one place stand side by side.
     """
     already: Counter[float] = Counter()
     figure: Any = axes.figure  # or a subfigure, with the same resolution
     for points, colour in lines:
-        for x in (point.x for point in points if point.y.value < floor):
+        for x, value in ((point.x, point.y.value) for point in points if point.y.value < floor):
+            if told:
+                said = significant(value, 3).replace("-", "\N{MINUS SIGN}")
+                place: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 6}
+                axes.annotate(said, (x, floor), (0, 8 + 7 * already[x]), color=colour, **place)
             beside = offset_copy(axes.transData, figure, x=6.0 * already[x], units="points")
             already[x] += 1
             axes.plot(
@@ -253,20 +299,8 @@ def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]
 def _marks(panels: Iterable[Axes]) -> list[Line2D]:
     """Return the legend entries other than the data sets: interval bars, and arrows below the axis."""
     drawn = list(panels)
-    bars = any(
-        np.ptp(np.asarray(path.vertices), axis=0)[1] > 0
-        for axes in drawn
-        for collection in axes.collections
-        for path in collection.get_paths()
-    )
-    labels = {line.get_label() for axes in drawn for line in axes.get_lines()}
-    below = BELOW in labels
-    entries = [entry("95 % interval", color="#555", marker="|", markersize=7)] if bars else []
-    if SINGLE_RUNS in labels:
-        entries.append(entry(SINGLE_RUNS, color="#555", **DOT))
-    if any(axes.texts for axes in drawn):
-        entries.append(entry("number beside a point: its C", marker="none"))
-    return entries + ([entry(BELOW, color="#555", marker=DOWN, markersize=5)] if below else [])
+    below = any(line.get_label() == BELOW for axes in drawn for line in axes.get_lines())
+    return marks(drawn) + ([entry(BELOW, color="#555", marker=DOWN, markersize=5)] if below else [])
 
 
 def _names(artefact: Artefact, panel: Mapping[str, Any]) -> list[str]:
@@ -303,9 +337,31 @@ def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:
     axes.plot(ends, law, color=GHOST, linestyle=DOTTED, linewidth=1.4, zorder=1)
 
 
-def _note(results: Results, missing: Mapping[str, str]) -> str:
-    """Name the data sets without any line, and the reasons."""
+def _notes(results: Results, artefact: Artefact, missing: Mapping[str, str]) -> list[str]:
+    """Name the data sets without any line, and the reasons; say why lines end early."""
     reasons: dict[str, list[str]] = {}
     for name, reason in missing.items():
         reasons.setdefault(reason, []).append(results.experiment(name).title)
-    return "\n".join(f"{', '.join(titles)}: {reason}" for reason, titles in reasons.items())
+    notes = [f"{', '.join(titles)}: {reason}" for reason, titles in reasons.items()]
+    ended: dict[str, None] = {}
+    chosen = False
+    for panel in artefact.settings["panels"]:
+        quantity = panel.get("y", artefact.settings.get("y", {}))
+        rivals = [quantity[key] for key in ("minus", "over", "short_of") if key in quantity]
+        stopped = [
+            label
+            for label in (panel["contender"], *rivals)
+            for name in _names(artefact, panel)
+            for group in by_place(results, name, label).values()
+            if any(limit in group.reason for limit in LIMITS)
+        ]
+        if quantity.get("best"):
+            chosen |= bool(stopped)
+        else:
+            optimum = quantity.get("short_of")
+            said = (
+                "the solver for the optimum" if label == optimum else display_name(label) for label in stopped
+            )
+            ended |= dict.fromkeys(said)
+    notes += [f"Lines end where {' and '.join(ended)} passed a limit of time or steps."] * bool(ended)
+    return notes + ["Best C: of those with a run within the limits."] * chosen

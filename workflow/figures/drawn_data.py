@@ -52,7 +52,7 @@ def to_json(figure: Figure) -> str:
         if isinstance(handle, Line2D)
     ]
     shown = [axes for axes in figure.axes if axes.get_visible()]
-    panels = [] if any(map(_pictured, shown)) else [_panel(axes, known) for axes in shown]
+    panels = [] if any(map(_pictured, shown)) else [_panel(axes, known, figure) for axes in shown]
     return json.dumps({"panels": panels}, separators=(",", ":"), allow_nan=False) + "\n"
 
 
@@ -63,13 +63,14 @@ def _pictured(axes: Axes) -> bool:
     )
 
 
-def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> dict[str, Any]:
+def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> dict[str, Any]:
+    title = axes.get_title(loc="left") or axes.get_title()
     bars = [_bars(container) for container in axes.containers if isinstance(container, BarContainer)]
     bars += [_steps(patch) for patch in axes.patches if isinstance(patch, StepPatch)]
     return {
-        "title": _plain(axes.get_title(loc="left") or axes.get_title()),
-        "x": _axis(axes.xaxis, axes.get_xlim()),
-        "y": _axis(axes.yaxis, axes.get_ylim()),
+        "title": ", ".join(map(_plain, title.splitlines())),
+        "x": _axis(axes.xaxis, axes.get_xlim(), figure.get_supxlabel()),
+        "y": _axis(axes.yaxis, axes.get_ylim(), figure.get_supylabel()),
         "series": _series(axes, known),
         "bars": [each for each in bars if each["left"]],
         "notes": [
@@ -80,7 +81,7 @@ def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> dict[str, Any]:
     }
 
 
-def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
+def _axis(axis: Axis, limits: tuple[float, float], shared: str) -> dict[str, Any]:
     low, high = sorted(limits)
     texts = [label.get_text() for label in axis.get_ticklabels()]
     ticks = [
@@ -89,7 +90,7 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
         if low <= place <= high and text
     ]
     return {
-        "label": "\n".join(map(_plain, axis.get_label_text().splitlines())),
+        "label": "\n".join(map(_plain, (axis.get_label_text() or shared).splitlines())),
         "scale": axis.get_scale(),
         "range": [_number(end) for end in limits],
         "ticks": ticks,
@@ -174,6 +175,10 @@ def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
         alike = [text for text, handle in known if all(_look(handle)[key] == look[key] for key in keys)]
         if len(alike) == 1:
             return _plain(alike[0])
+    # A legend shows lines across a row or a column by a short mark.
+    marks = [text for text, handle in known if _look(handle)["marker"] in ("|", "_")]
+    if not look["marker"] and len(marks) == 1 and _look(dict(known)[marks[0]])["colour"] == look["colour"]:
+        return _plain(marks[0])
     return ""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +22,10 @@ SERIES = {
 """Quantity and source of an exponent -> label, look, height above the experiment's line, face colour."""
 
 
+_WIDEST = 1.0
+"""An interval may extend so far beyond all estimates before it is cut off."""
+
+
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw a forest plot of the experiments that the paper times (or of all), two columns wide."""
     names = results.shared(artefact.experiments)
@@ -31,15 +36,23 @@ def build(results: Results, artefact: Artefact) -> Figure:
     panels = figure.subplots(1, len(solvers), sharey=True, squeeze=False)[0]
     for axes, solver in zip(panels, solvers, strict=True):
         _panel(axes, results, names, solver)
-    refitted = any(results.shown_exponent(name, solver, CPU, PAPER) for name in names for solver in solvers)
     handles = [
         entry(label, look, markerfacecolor=face)
-        for (_, source), (label, look, _, face) in SERIES.items()
-        if refitted or source == MEASURED
+        for key, (label, look, _, face) in SERIES.items()
+        if any(results.shown_exponent(name, solver, *key) for name in names for solver in solvers)
     ]
     if any(results.compared(name) for name in names):
         handles.append(entry("paper, as printed", color="#333", marker="|", markersize=9))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=1.6, columnspacing=1.6)
+    if any(line.get_marker() in "<>" for axes in panels for line in axes.get_lines()):
+        handles.append(entry("interval continues", color="#555", marker=">", markersize=3.5, linestyle="-"))
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=5,
+        handlelength=1.4,
+        columnspacing=1.2,
+        fontsize=6.5,
+    )
     return figure
 
 
@@ -62,9 +75,11 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
                 }
                 axes.plot(exponent.value, y + offset, look.marker, **style)
         if results.shown_exponent(name, solver, CPU) is None:
-            across = axes.get_yaxis_transform()
-            said = "too few sizes" if solver in results.experiment(name).contenders else "n/a"
-            axes.text(0.99, y, said, transform=across, ha="right", va="center", fontsize=6, color="#555")
+            here = solver in results.experiment(name).contenders
+            said = "too few sizes" if here else "not in the paper" if results.compared(name) else "not run"
+            at, side = _free_side(axes, [*_drawn(results, name, solver)])
+            across: Any = {"transform": axes.get_yaxis_transform(), "ha": side, "va": "center"}
+            axes.text(at, y, said, fontsize=6, color="#555", **across)
         printed = results.numbers.exponent(name, solver)
         if printed is not None:
             axes.plot([printed] * 2, [y - 0.4, y + 0.4], color="#333", linewidth=1.0, zorder=2)
@@ -77,10 +92,28 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
     axes.grid(True, axis="x")
 
 
+def _drawn(results: Results, name: str, solver: str) -> Iterator[float]:
+    """Yield where an experiment's line has marks: exponents, the ends of their intervals, the printed one."""
+    for key in SERIES:
+        if (exponent := results.shown_exponent(name, solver, *key)) is not None:
+            yield from (exponent.value, *(exponent.ends or ()))
+    if (printed := results.numbers.exponent(name, solver)) is not None:
+        yield printed
+
+
+def _free_side(axes: Axes, places: Sequence[float]) -> tuple[float, Literal["left", "right"]]:
+    """Return where a text across a line begins or ends, and its alignment: on the side with more room."""
+    low, high = axes.get_xlim()
+    left = bool(places) and min(places) - low > high - max(places)
+    return (0.02, "left") if left else (0.98, "right")
+
+
 def _range(results: Results, names: list[str], solver: str) -> tuple[float, float]:
-    """Return limits that contain all estimates and printed exponents; intervals may extend beyond."""
+    """Return limits that contain all estimates, printed exponents and the intervals that are not too wide."""
     fitted = [results.shown_exponent(name, solver, *key) for name in names for key in SERIES]
     values = [exponent.value for exponent in fitted if exponent is not None] or [1.0, 3.0]
     printed = [value for name in names if (value := results.numbers.exponent(name, solver)) is not None]
-    low, high = min(values) - 0.6, max(values) + 0.6
-    return min([low, *(value - 0.1 for value in printed)]), max([high, *(value + 0.1 for value in printed)])
+    ends = [end for exponent in fitted if exponent is not None for end in exponent.ends or ()]
+    low, high = min(values) - _WIDEST, max(values) + _WIDEST
+    shown = [*values, *printed, *(end for end in ends if low <= end <= high)]
+    return min(shown) - 0.1, max(shown) + 0.1

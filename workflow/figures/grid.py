@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.grids import Place, SolvedCell, cells, grid_runs
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import PAGE, Look, entry, new_figure, powers_of_ten, solver_looks
+from svmrepro.workflow.figures.style import PAGE, Look, contender_looks, entry, new_figure, powers_of_ten
 
 MOST = 32.0
 """Ratios beyond this or its inverse have the colour of this one."""
@@ -30,7 +30,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     figure = new_figure(PAGE, 2.5 * len(names) + 0.5)
     panels = figure.subplots(len(names), 2, squeeze=False, width_ratios=(1.0, 1.15))
     labels = dict.fromkeys(label for name in names for label in results.experiment(name).contenders)
-    looks = solver_looks(labels)
+    looks = contender_looks(labels)
     shown: dict[str, Look] = {}
     drawn: list[Mapping[Place, SolvedCell]] = []
     for name, (left, right) in zip(names, panels, strict=True):

@@ -18,6 +18,9 @@ from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.style import GHOST, Look, entry
 from svmrepro.workflow.statistics import Interval
 
+_LINE = 3.4
+"""Length of lines in legends, in font sizes: enough for dashes beside a marker."""
+
 
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw one experiment, one column wide: medians with whiskers, fitted lines, and the paper's points."""
@@ -30,13 +33,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.set_title(results.experiment(name).title, loc="left")
     problem = describe_problem(results.experiment(name)).removeprefix("Data set ")
     gap = " " if len(problem) <= 38 else "\n"  # a longer title would be cut off
-    label = f"training examples{gap}({problem})"
+    label = [f"training examples{gap}({problem})"]
     if results.numbers.machine and results.numbers.sizes(name):
-        label += f"\nhollow: the paper's seconds, on a {results.numbers.machine}"
-    label += "\nwhiskers and brackets: 95 % intervals"
-    if any(line.get_label() == style.SINGLE_RUNS for line in axes.get_lines()):
-        label += f"\nshort bars: {style.SINGLE_RUNS}"
-    axes.set_xlabel(label, fontsize=6.5)
+        label.append(f"hollow: the paper's seconds, on a {results.numbers.machine}")
+    axes.set_xlabel("\n".join([*label, *_signs(results, [axes], [name], main)]), fontsize=6.5)
     axes.set_ylabel("CPU seconds")
     _legend(figure, main, light)
     return figure
@@ -45,9 +45,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
 def build_overview(results: Results, artefact: Artefact) -> Figure:
     """Draw the experiments that the paper times (or all), two columns wide, with the legend below."""
     names = results.shared(artefact.experiments)
-    columns = 4 if len(names) <= 8 else 5
+    columns = min(4 if len(names) <= 8 else 5, max(1, len(names)))
     lines = max(1, math.ceil(len(names) / columns))
-    figure = style.new_figure(style.PAGE, 1.65 * lines + 0.75)
+    figure = style.new_figure(style.PAGE, 1.65 * max(1.0, math.sqrt(4 / columns)) * lines + 0.75)
     # Heights and slopes can only be compared by eye if all panels share their axes.
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     sizes: set[int] = set()
@@ -66,10 +66,28 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
             handles=_key(results, names),
             loc="outside lower center",
             ncols=max(1, len(results.main(names[0]))),  # the paper's points go below each solver's own
-            handlelength=2.6,
+            handlelength=_LINE,
             fontsize=7,
+            title="; ".join(_signs(results, panels.flat, names)) or None,
+            title_fontsize=6.5,
         )
     return figure
+
+
+def _signs(
+    results: Results, panels: Iterable[Axes], names: Iterable[str], legend: Sequence[Line2D] = ()
+) -> list[str]:
+    """Return what the signs that are drawn, and brackets in the legend, stand for."""
+    drawn = {each.get_label() for each in style.marks(panels)}
+    brackets = any("[" in str(each.get_label()) for each in legend)
+    signs = [sign for sign, there in (("whiskers", style.INTERVAL in drawn), ("brackets", brackets)) if there]
+    said = [f"{' and '.join(signs)}: 95 % intervals"] if signs else []
+    if style.SINGLE_RUNS in drawn:
+        said.append(f"two dots: {style.SINGLE_RUNS}")
+    between = {(name, n) for name in names for n in results.experiment(name).nested}
+    if any(results.group(name, label, n).timed for name, n in between for label in results.main(name)):
+        said.append("small marks: sizes between the paper's")
+    return said
 
 
 def draw(
@@ -108,8 +126,7 @@ def draw(
                 handles[-1].set_label(f"{shown}: {len(points)} sizes, no exponent")
         if drawn:
             handles.append(_ghost_handle(results, name, contender, look))
-    for place, contender in enumerate(side):
-        look = style.SIDE_LOOKS[place % len(style.SIDE_LOOKS)]
+    for contender, look in _side_looks(results, side).items():
         points = _points(axes, results, name, contender, look, light=True)
         sizes += points
         if points:
@@ -132,15 +149,30 @@ def _looks(results: Results, name: str) -> dict[str, Look]:
 
     A contender looks the same in all experiments of a paper, as long as there are enough looks.
     """
-    every = style.solver_looks(label for other in results.paper.experiments for label in results.main(other))
+    every = style.contender_looks(
+        label for other in results.paper.experiments for label in results.main(other)
+    )
     distinct = len(set(every.values())) == len(every)
-    return every if distinct else style.solver_looks(results.main(name))
+    return every if distinct else style.contender_looks(results.main(name))
+
+
+def _side_looks(results: Results, side: Sequence[str]) -> dict[str, Look]:
+    """Return the looks of additional contenders, the same in all figures of the paper if they suffice."""
+    names = results.shared(tuple(results.paper.experiments))
+    found = [label for name in names for label in results.experiment(name).contenders]
+    every = list(dict.fromkeys(label for label in found if not any(label in results.main(n) for n in names)))
+    known = set(side) <= set(every) and len(every) <= len(style.SIDE_LOOKS)
+    order = every if known else list(side)
+    return {label: style.SIDE_LOOKS[order.index(label) % len(style.SIDE_LOOKS)] for label in side}
 
 
 def _points(
     axes: Axes, results: Results, name: str, contender: str, look: Look, *, light: bool = False
 ) -> list[int]:
-    """Draw medians with their intervals as whiskers; return the sizes drawn."""
+    """Draw medians with their intervals as whiskers; return the sizes drawn.
+
+    Sizes between the paper's own have small marks.
+    """
     found = {n: results.group(name, contender, n).interval(CPU) for n in results.runs.sizes(name)}
     points = {n: median for n, median in found.items() if median is not None and median.value > 0}
     drawn: dict[str, Any] = {"markersize": 4.5, "linestyle": "none", "elinewidth": 0.9, "capsize": 2}
@@ -148,9 +180,15 @@ def _points(
     if light:
         drawn = {"markersize": 2.8, "linestyle": look.line, "elinewidth": 0.5, "capsize": 0}
         drawn |= {"zorder": 2, "alpha": 0.9}
-    if points:
-        values = {n: results.group(name, contender, n).values(CPU) for n in points}
-        style.whiskers(axes, points, look, values, linewidth=0.6, capthick=0.7, **drawn)
+    between = results.experiment(name).nested
+    small = {**drawn, "markersize": 0.5 * drawn["markersize"], "elinewidth": 0.6, "capsize": 0}
+    if light:  # one line through all of them; it needs no second marker
+        between = ()
+    for nested, kind in ((False, drawn), (True, small)):
+        shown = {n: median for n, median in points.items() if (n in between) == nested}
+        if shown:
+            values = {n: results.group(name, contender, n).values(CPU) for n in shown}
+            style.whiskers(axes, shown, look, values, linewidth=0.6, capthick=0.7, **kind)
     return list(points)
 
 
@@ -202,7 +240,7 @@ def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> N
     blank = entry(" ")
     handles = [handle for column in columns for handle in column + [blank] * (longest - len(column))]
     spacing: dict[str, Any] = {
-        "handlelength": 2.4,
+        "handlelength": _LINE,
         "columnspacing": 1.2,
         "labelspacing": 0.35,
         "fontsize": 6.5,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,7 +18,6 @@ from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
-from svmrepro.workflow.figures.style import Look
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -44,7 +42,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     looks = looks_of(experiments)
     handles = []
     for label in labels:
-        look = {**mark_of(label, looks[label]), "linestyle": _line(looks[label]), "linewidth": 1.1}
+        look = {**mark_of(label, looks[label]), "linestyle": looks[label].line, "linewidth": 1.1}
         taus, shares = steps(ratios[label], end)
         corners = [place for place, share in enumerate(shares[:-1]) if share > 0]
         axes.plot(taus, shares, drawstyle="steps-post", markevery=corners, zorder=3, **look)
@@ -59,10 +57,6 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.set_ylabel(f"share of {problems} problems\nsolved within the factor")
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
-
-
-def _line(look: Look) -> Any:
-    return "-" if look.line == "none" else look.line
 
 
 def seconds_of(results: Results, name: str, labels: Sequence[str]) -> dict[str, float]:

@@ -20,7 +20,9 @@ from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval
 
 _COLOURS = ("#4b5563", "#a16207", "#0f766e", "#be185d", "#1d4ed8")
 _MARKERS = ("s", "^", "v", "h", "d", "p", "P", "X")
-"""Looks of solvers without one of their own: a colour per solver, a marker per label."""
+_LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+"""Looks of solvers without one of their own: a colour per solver, a marker per label, and a line per label
+among those of one solver."""
 
 _BAND = 0.8
 """Share of a problem's height over which its solvers are spread."""
@@ -70,9 +72,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
     label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
-    bars_said = (
-        "Bars: 95 % intervals, which go on where they end in an arrow; ticks: both ratios where there are two"
-    )
+    bars_said = "Bars: 95 % intervals, which go on where they end in an arrow; two dots: both ratios of two"
     axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
     handles = _key(panel_looks, baseline)
     figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=7)
@@ -85,12 +85,13 @@ def looks_of(experiments: list[Experiment]) -> dict[str, Look]:
     colours: dict[str, str] = {}
     for experiment in experiments:
         for label, contender in experiment.contenders.items():
-            if label in style.SOLVER_LOOKS:
-                looks[label] = style.SOLVER_LOOKS[label]
+            if label in style.CONTENDER_LOOKS:
+                looks[label] = style.CONTENDER_LOOKS[label]
             elif label not in looks:
                 colour = colours.setdefault(contender.solver, _COLOURS[len(colours) % len(_COLOURS)])
-                marker = _MARKERS[sum(each not in style.SOLVER_LOOKS for each in looks) % len(_MARKERS)]
-                looks[label] = Look(colour, marker, "none")
+                marker = _MARKERS[sum(each not in style.CONTENDER_LOOKS for each in looks) % len(_MARKERS)]
+                alike = sum(each.colour == colour for each in looks.values())
+                looks[label] = Look(colour, marker, _LINES[alike % len(_LINES)])
     return looks
 
 
@@ -128,7 +129,7 @@ def _draw(
             if len(values) >= FEWEST_SPREAD:
                 bars.append((y, ratio, look.colour))
             elif len(values) > 1:  # the interval of two ratios says hardly more than they do
-                dots = {**style.DOT, "marker": "|", "color": look.colour}
+                dots = {**style.DOTS, "color": look.colour}
                 panel.axes.plot(values, [y] * len(values), label=style.SINGLE_RUNS, **dots)
         elif unit and limit is not None and "time limit" in reason:
             panel.axes.plot(limit / unit, y, ">", color=look.colour, markersize=4.5, zorder=4)
@@ -142,7 +143,7 @@ def _draw(
 
 def mark_of(label: str, look: Look) -> dict[str, Any]:
     """Return the marker of a contender: filled for a solver of ours, hollow for another one."""
-    face = look.colour if label in style.SOLVER_LOOKS else "white"
+    face = look.colour if label in style.CONTENDER_LOOKS else "white"
     return {
         "marker": look.marker,
         "color": look.colour,

@@ -15,7 +15,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import DOT, LOOKS, PAGE, bar, entry, new_figure, off_axis, stripes
+from svmrepro.workflow.figures.style import DOTS, LOOKS, PAGE, bar, entry, new_figure, off_axis, stripes
 from svmrepro.workflow.statistics import FEWEST_SPREAD
 
 TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]
@@ -48,7 +48,7 @@ class SettingLine:
         if self.first:
             return solver
         words = display_name(self.contender).removeprefix(f"{solver}, ")
-        return "dense inputs" if words == "dense" else words.replace(" no ", ", no ")
+        return "dense inputs" if words == "dense" else words
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -71,7 +71,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     first = panels[0]
     first.set_xscale("log")
     first.set_xlim(low, high)
-    ticks = [10.0**power for power in range(-4, 7) if low <= 10.0**power <= high]
+    steps = (1, 2, 5) if high / low < 50 else (1,)
+    ticks = [
+        step * 10.0**power for power in range(-4, 7) for step in steps if low <= step * 10.0**power <= high
+    ]
     first.xaxis.set_major_locator(FixedLocator(ticks))
     first.xaxis.set_minor_locator(NullLocator())
     first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -166,7 +169,8 @@ class Options:
 def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> Drawn:
     """Draw one experiment."""
     experiment = options.results.experiment(options.name)
-    n = max(experiment.sizes)
+    run = [n for n in experiment.sizes if any(map(partial(_has_runs, options, n), experiment.contenders))]
+    n = max(run or options.results.runs.sizes(options.name) or experiment.sizes)
     drawn: Drawn = ([], [])
     middle: dict[str, Any] = {"transform": panel.get_yaxis_transform(), "ha": "center", "va": "center"}
     stripes(panel, (place for place, line in enumerate(lines) if line.first))
@@ -176,7 +180,9 @@ def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> Drawn
             panel.text(0.5, place, "\N{EN DASH}", color="#888", **middle)
         elif group.reason:
             reason = group.reason.removeprefix("not run: ").split(" (")[0]
-            panel.text(0.5, place, reason, fontsize=5.5, color="#555", **middle).set_in_layout(False)
+            note = panel.text(0.5, place, reason, fontsize=5.5, color="#555", **middle)
+            note.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # over the line at 1
+            note.set_in_layout(False)
         elif line.first:
             seconds = group.median(CPU)
             said = "" if seconds is None else f"1 = {significant(seconds, 2)} s"
@@ -188,6 +194,10 @@ def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> Drawn
     panel.tick_params(axis="y", length=0)
     panel.grid(True, axis="x")
     return drawn
+
+
+def _has_runs(options: Options, n: int, label: str) -> bool:
+    return bool(options.results.group(options.name, label, n).runs)
 
 
 def _marks(panel: Axes, options: Options, n: int, place: int, line: SettingLine, drawn: Drawn) -> None:
@@ -208,8 +218,7 @@ def _marks(panel: Axes, options: Options, n: int, place: int, line: SettingLine,
         height = place + offset
         values = options.results.ratio_values(options.name, n, line.contender, first, quantity)
         if quantity == CPU and 1 < len(values) < FEWEST_SPREAD:
-            dots = {**DOT, "marker": "|", "color": look.colour}
-            panel.plot(values, [height] * len(values), **dots)
+            panel.plot(values, [height] * len(values), color=look.colour, **DOTS)
             points += values
         elif found.ends is not None and quantity == CPU and len(values) > 1:
             # An interval from few repeats may extend beyond the panel; an arrow then marks it.

@@ -8,7 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from svmrepro.workflow.analysis.results import Results, plural
+from svmrepro.workflow.analysis.number_text import plural
+from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.step_lengths import WIDTH, edges, length, lengths
 from svmrepro.workflow.configuration.model import Artefact, Experiment
 from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, entry, new_figure
@@ -29,10 +30,15 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for axes, name in zip(panels.flat, names, strict=False):
         for n in results.experiment(name).sizes:
             _draw(axes, results, results.experiment(name), label, n)
-    for axes in panels.flat[len(names) :]:
-        axes.set_visible(False)
-    for axes in panels[-1]:
-        axes.set_xlabel(r"relative step length $\mu\,/\,\mu^{*} - 1$", fontsize=7)
+    columns = panels.shape[1]
+    for place, axes in enumerate(panels.flat):
+        axes.set_visible(place < len(names))
+        lowest = place + columns >= len(names)
+        axes.tick_params(labelbottom=lowest)
+        if lowest:
+            axes.set_xlabel(
+                "step length $\\mu\\,/\\,\\mu^{*} - 1$\n(the paper's axis, fine around 0)", fontsize=7
+            )
     for axes in panels[:, 0]:
         axes.set_ylabel("iterations")
     planned = Patch(color=LOOKS[0].colour, label="planned steps")

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
-from svmrepro.workflow.analysis.results import Results, display_name, plural
+from svmrepro.workflow.analysis.number_text import plural
+from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.style import COLUMN, GHOST, PAGE, Look, entry, new_figure, solver_looks
+from svmrepro.workflow.figures.style import COLUMN, GHOST, PAGE, Look, contender_looks, entry, new_figure
 
 if TYPE_CHECKING:  # the other kinds of figures need no solvers
     from svmrepro.solvers import Problem
@@ -123,7 +124,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     lines = [np.array([START, *(PLANE @ step.after for step in path)]) for path in paths]
     figure = new_figure(PAGE, 3.3)
     panels = figure.subplots(1, len(solvers), sharex=True, sharey=True, squeeze=False)[0]
-    looks = solver_looks(solvers)
+    looks = contender_looks(solvers)
     for axes, label, points in zip(panels, solvers, lines, strict=True):
         _levels(axes, example, np.concatenate(lines))
         look = looks[label]
@@ -173,7 +174,7 @@ def build_gain(results: Results, artefact: Artefact) -> Figure:
     axes.axhline(1 - ETA**2, color=GHOST, linewidth=0.7, linestyle=(0, (4, 2)))
     axes.text(high, 1 - ETA**2, r" $1 - \eta^2$", va="center", fontsize=7, color="#555")
     axes.plot(ratio, 2 * ratio - ratio**2, color="#333", linewidth=1.0)
-    looks = solver_looks(steps)
+    looks = contender_looks(steps)
     for place, (label, path) in enumerate(steps.items()):
         axes.plot(
             [step.ratio for step in path],

@@ -21,6 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerLine2D
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from svmrepro.workflow.figures import drawn_data
@@ -77,7 +78,7 @@ LOOKS = (
 )
 """Looks of the series of a figure, in order of use."""
 
-SOLVER_LOOKS = {
+CONTENDER_LOOKS = {
     "smo": Look("#0b4f8a", "o", "-"),
     "smo2": Look("#0b4f8a", "o", "-"),
     "chunking": Look("#c2410c", "s", (0, (5, 2))),
@@ -105,21 +106,24 @@ SIDE_LOOKS = tuple(
 """Looks of additional, lightly drawn series; no two share a colour or a marker."""
 
 
-def solver_looks(contenders: Iterable[str]) -> dict[str, Look]:
+def contender_looks(contenders: Iterable[str]) -> dict[str, Look]:
     """Return contender -> look: its fixed look, or an unused one as long as there are any."""
     labels = list(dict.fromkeys(contenders))
-    looks = {label: SOLVER_LOOKS[label] for label in labels if label in SOLVER_LOOKS}
+    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
     free = cycle([look for look in LOOKS if look not in looks.values()] or LOOKS)
     return {label: looks.get(label) or next(free) for label in labels}
 
 
-DOT: dict[str, Any] = {
-    "linestyle": "none", "marker": "_", "markersize": 6, "markeredgewidth": 0.8, "zorder": 5,
+DOTS: dict[str, Any] = {
+    "linestyle": "-", "linewidth": 0.6, "marker": ".", "markersize": 3.2, "markeredgewidth": 0, "zorder": 3.5,
 }  # fmt: skip
-"""Style of single runs."""
+"""Style of two single runs: a dot each, joined by a line without the ends of an interval."""
 
 SINGLE_RUNS = "both runs, where there are only two"
 """Legend label of single runs."""
+
+INTERVAL = "95 % interval"
+"""Legend label of whiskers."""
 
 
 def entry(label: str, look: Look | None = None, **style: Any) -> Line2D:
@@ -140,7 +144,7 @@ def whiskers(
     """Draw estimates by position on the horizontal axis, with their intervals as whiskers.
 
     Where an estimate rests on fewer than three ``values``, these are drawn as dots in place of the interval,
-    which would say hardly more than they do. Return whether there are such dots.
+    which says hardly more than they do. Return whether there are such dots.
     """
     few = {
         x: tuple(found) for x, found in (values or {}).items() if x in points and len(found) < FEWEST_SPREAD
@@ -150,10 +154,29 @@ def whiskers(
     reach = [(value - low, high - value) for value, (low, high) in zip(middle, ends, strict=True)]
     shown = {"color": look.colour, "marker": look.marker, **style}
     axes.errorbar(list(points), middle, yerr=np.array(reach).T, **shown)
-    dots = [(x, value) for x, found in few.items() if len(found) > 1 for value in found]
-    if dots:
-        axes.plot(*zip(*dots, strict=True), color=look.colour, label=SINGLE_RUNS, **DOT)
-    return bool(dots)
+    several = {x: found for x, found in few.items() if len(found) > 1}
+    for x, found in several.items():
+        axes.plot([x] * len(found), found, color=look.colour, label=SINGLE_RUNS, **DOTS)
+    return bool(several)
+
+
+def marks(panels: Iterable[Axes]) -> list[Line2D]:
+    """Return legend entries for the whiskers and single runs that are drawn in any of the panels."""
+    drawn = list(panels)
+    bars = any(
+        np.ptp(np.asarray(path.vertices), axis=0)[1] > 0
+        for axes in drawn
+        for collection in axes.collections
+        for path in collection.get_paths()
+    )
+    singles = any(line.get_label() == SINGLE_RUNS for axes in drawn for line in axes.get_lines())
+    entries = [entry(INTERVAL, color="#555", marker="|", markersize=7)] if bars else []
+    return entries + ([entry(SINGLE_RUNS, color="#555", **DOTS)] if singles else [])
+
+
+def pairs_of_dots(handles: Iterable[Line2D]) -> dict[Any, Any]:
+    """Return the ``handler_map`` of a legend in which single runs are two dots, as in the figure."""
+    return {handle: HandlerLine2D(numpoints=2) for handle in handles if handle.get_label() == SINGLE_RUNS}
 
 
 def bar(axes: Axes, y: float, interval: Interval, colour: str, linewidth: float) -> None:

@@ -46,7 +46,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def build_bench(results: Results, artefact: Artefact) -> Figure:
+def build_with_seconds(results: Results, artefact: Artefact) -> Figure:
     """Draw a line of two panels per experiment: seconds against size, and the objective against time."""
     experiments = [results.experiment(name) for name in artefact.experiments]
     looks = _looks(results, experiments)

@@ -8,8 +8,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.permutations import ITERATIONS, PermutedProblem, pair_up
-from svmrepro.workflow.analysis.results import Results, plural
+from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure, outer_labels
@@ -44,11 +45,12 @@ def build(results: Results, artefact: Artefact) -> Figure:
     figure = new_figure(PAGE, 1.5 * lines + 0.75)
     panels = figure.subplots(lines, COLUMNS, sharex=True, sharey=True, squeeze=False)
     absent = False
-    for axes, problem in zip(panels.flat, shown, strict=False):
-        runs = len(pair_up(results, problem, contenders[:2], ITERATIONS).first)
-        axes.set_title(
-            f"{problem.title}\nn = {problem.n:,}, {plural(runs, 'permutation')}", loc="left", fontsize=6
-        )
+    runs = [len(pair_up(results, problem, contenders[:2], ITERATIONS).first) for problem in shown]
+    usual = max(runs, key=runs.count, default=0)
+    for axes, problem, own in zip(panels.flat, shown, runs, strict=False):
+        # The legend has the usual number.
+        said = f"n = {problem.n:,}" if own == usual else f"n = {problem.n:,}, {plural(own, 'permutation')}"
+        axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
         axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
         axes.grid(True, axis="y")
         axes.set_xticks(range(len(sets)), [str(count) for count in sets])
@@ -59,7 +61,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     figure.supxlabel("working sets", fontsize=8)
     figure.supylabel(f"relative to {sets[0]} working set (%)", fontsize=8)
     handles = [entry(shown, look, markersize=3, linewidth=0.9) for _, shown, look in SERIES]
-    handles.append(entry("single permutations", **{**PERMUTATION, "color": "#555"}))
+    each = f"single permutations ({usual} a set)"
+    handles.append(entry(each, **{**PERMUTATION, "color": "#555"}))
     if absent:
         handles.append(entry("no pair of solved runs", color="#555", marker="x", markersize=3.5))
     figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=2.6)

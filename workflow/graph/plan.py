@@ -24,6 +24,7 @@ from svmrepro.workflow.configuration import (
     Config,
     config_dir,
     dump_config,
+    home,
     load_config,
     merged,
     paths,
@@ -112,9 +113,17 @@ class Plan:
         python, config = quote(sys.executable), quote(str(self.file))
         source = config_dir().parent / "workflow" / "from_source.py"
         installed = getattr(sys.modules["svmrepro"], "__spec__", None) is not None
+        if self._in_conda():
+            python, installed = "python", False
         call = f"{python} -m svmrepro.workflow.steps." if installed else f"{python} {quote(str(source))} "
         names = [file.stem for file in (config_dir().parent / "workflow" / "steps").glob("*.py")]
         return {name: f"{call}{name} --config {config}" for name in names}
+
+    def _in_conda(self) -> bool:
+        """Whether the rules run in their conda environment, which holds all packages except this one."""
+        settings = getattr(self.workflow, "deployment_settings", None)
+        methods = getattr(settings, "deployment_method", None) or ()
+        return "conda" in {str(getattr(method, "name", method)).lower() for method in methods}
 
     @cached_property
     def snakemake(self) -> str:
@@ -340,12 +349,14 @@ class Plan:
 
     def check_target(self, name: str) -> None:
         """Raise a StepError if a target is neither a name that can be asked for nor a path."""
+        if name == "reference" and home() != config_dir().parent:
+            raise StepError("reference: needs a clone of the repository, whose reference it replaces")
         if "/" in name or Path(name).suffix or name in self.targets():
             return
         for paper in self.config.papers.values():
             if name in paper.left_out:
                 raise StepError(
-                    f"{name}: this experiment of {paper.name} is no part of the {self.config.scale} scale"
+                    f"{name}: this experiment of {paper.name} is not part of the {self.config.scale} scale"
                 )
         raise StepError(f"there is nothing called {name!r}{did_you_mean(name, self.targets())}")
 

@@ -17,7 +17,7 @@ import yaml
 from svmrepro import datasets
 from svmrepro.datasets.validation import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
-from svmrepro.solvers.registry import NO_BIAS
+from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError, one_line
@@ -187,9 +187,9 @@ def write_configuration(
         "title": "Bench",
         "experiments": experiments,
         "artefacts": {
-            "bench": {"kind": "peers", "form": "table", "title": "Solvers side by side", **shown},
+            "table": {"kind": "peers", "form": "table", "title": "Solvers side by side", **shown},
             "details": {"kind": "contenders", "form": "table", "title": "Every size", **shown},
-            "figure": {"kind": "bench", "form": "figure", "title": "Seconds and objectives"},
+            "figure": {"kind": "seconds-objectives", "form": "figure", "title": "Seconds and objectives"},
             **(
                 {"profile": {"kind": "profile", "form": "figure", "title": "Performance profile"}}
                 if len(data) > 1
@@ -237,6 +237,8 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
     for entry in fitting.values():
         if bench.bias and entry["solver"] in SOLVERS and NO_BIAS in SOLVERS[entry["solver"]].needs:
             raise StepError(f"--solver: {entry['solver']} takes no bias: add --no-bias --kernel linear")
+        if not bench.bias and entry["solver"] in SOLVERS and BIAS in SOLVERS[entry["solver"]].needs:
+            raise StepError(f"--solver: {entry['solver']} has a bias: leave out --no-bias")
     return fitting
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.runs import read_runs
-from svmrepro.workflow.configuration import Config, paths
+from svmrepro.workflow.configuration import Config, as_called, paths
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.reference_check import machine_identity, machine_records
 
@@ -40,9 +40,8 @@ def files_of(config: Config) -> dict[str, bytes]:
             every += make(config, name, artefact.name).values()
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
     if not measured:
-        raise StepError(
-            f"nothing to publish: {paths.results(config)} has no measurements; `./run` makes them"
-        )
+        what = f"nothing to publish: {paths.results(config)} has no measurements; `./run` makes them"
+        raise StepError(as_called(what))
     if paths.check(config).is_file():
         found["check.json"] = paths.check(config)
     try:

@@ -44,7 +44,7 @@ NEXT: Final = {
 
 
 def write(kind: str, name: str, folder: Path) -> list[Path]:
-    """Write a skeleton below a folder, the root of the checkout; return its files.
+    """Write a skeleton below a folder, usually the root of the clone; return its files.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
 def check_name(kind: str, name: str) -> None:
     """Raise a StepError if a name cannot be used or is taken."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > 50:
-        raise StepError(f"{name!r} is no name: small letters, digits and single '-', a letter first")
+        raise StepError(f"{name!r} is not a valid name: small letters, digits and single '-', a letter first")
     taken = {
         "solver": [*SOLVERS, "svmrepro"],
         "dataset": [*datasets.names(), *_papers()],

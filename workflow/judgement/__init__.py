@@ -5,8 +5,10 @@ verdicts                 their verdicts, on what was measured and on what the pa
 _findings                the value of a quantity, or the reason why there is none
 _quantities              what a claim measures
 _curve_quantities        quantities over n, C or eps
+_grid_quantities         quantities over grids of C and gamma
 _permutation_quantities  quantities over permutations
 _printed_quantities      the same quantities of the paper's printed numbers
 reference_check          comparison of this run with the reference run, and what counts as a fault
 check_file               reading a check.json
+check_report             JUnit XML and a summary in Markdown, for continuous integration
 """

@@ -6,9 +6,10 @@ the parameter, ends included.
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.curves import KEYS, Point, absent, curve, exponent
+from svmrepro.workflow.analysis.curves import KEYS, PERFORMANCE, Point, absent, curve, exponent, one_example
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.statistics import Interval
 
 OPTIONAL = KEYS | {"from", "to"}
 
@@ -40,6 +41,24 @@ def curve_values(results: Results, spec: Spec) -> list[Finding]:
         findings += [
             Finding(f"{name}, {symbol} = {point.x:,g}", point.y, experiment=name) for point in points
         ]
+    return findings
+
+
+def curve_optimum(results: Results, spec: Spec) -> list[Finding]:
+    """Return the value of the parameter with the best performance on the test part.
+
+    The interval spans all values whose performance is the best to within one test example.
+    """
+    findings = []
+    for name in spec["experiments"]:
+        points = _points(results, name, {**spec, "of": PERFORMANCE})
+        found: Interval | str = absent(results, name, spec["contender"])
+        if points:
+            best = max(points, key=lambda point: point.y.value)
+            step = one_example(results, name) or 0.0
+            near = [point.x for point in points if point.y.value >= best.y.value - 1.0001 * step]
+            found = Interval(best.x, min(near), max(near))
+        findings.append(Finding.of(name, found, None, name))
     return findings
 
 

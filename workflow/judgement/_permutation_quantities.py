@@ -6,6 +6,8 @@ paper's file of printed numbers.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from svmrepro.workflow.analysis.permutations import PermutedProblem, family, mean_count, pair_up, problems
 from svmrepro.workflow.analysis.printed_numbers import snake
@@ -13,7 +15,7 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics import FEWEST, LARGER, SMALLER, Interval, mean_ratio
+from svmrepro.workflow.statistics import FEWEST, LARGER, SMALLER, Interval, mean_interval, mean_ratio
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
 """Difference of the second contender -> the mark of the first against it."""
@@ -68,6 +70,35 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     return findings
 
 
+def mean_per_example(results: Results, spec: Spec) -> list[Finding]:
+    """Mean of column ``of`` over the permutations that ``contender`` solved, divided by n."""
+    findings = []
+    for problem in _problems(results, spec):
+        values = results.group(problem.name, spec["contender"], problem.n).values(spec["of"])
+        found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
+        if values and problem.n is not None:
+            found = mean_interval([value / problem.n for value in values])
+        column = f"{snake(spec['contender'])}_{spec['of']}"
+        said = results.numbers.value(spec["table"], problem.name, problem.n_paper, column)
+        paper = said / problem.n_paper if said is not None and problem.n_paper else None
+        findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))
+    return findings
+
+
+def spread(results: Results, spec: Spec) -> list[Finding]:
+    """Largest over smallest value of column ``of`` over the permutations that ``contender`` solved."""
+    findings = []
+    for problem in _problems(results, spec):
+        values = results.group(problem.name, spec["contender"], problem.n).values(spec["of"])
+        found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
+        if len(values) > 1 and min(values) > 0:
+            found = Interval.exact(max(values) / min(values))
+        elif values:
+            found = "one permutation"
+        findings.append(Finding.of(_label(problem), found, None, problem.name, problem.size))
+    return findings
+
+
 def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     """Relative absolute difference of a mean count from the paper's; 0 up to ``slack`` support vectors.
 
@@ -90,22 +121,24 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
 
 
 def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
-    """Share of a contender's planned steps that are ``longer``, or ``shorter``, than a given length.
+    """Share of a contender's planned steps that are ``longer`` and ``shorter`` than given lengths.
 
-    Lengths are relative to Newton's step, minus 1. Only bins entirely beyond the length count. Counts are
-    summed over the permutations.
+    Lengths are relative to Newton's step, minus 1. Only bins entirely beyond a length count. Counts are
+    summed over the permutations. With ``plain: true`` the steps are those that were not planned.
     """
     findings = []
     for name in spec["experiments"]:
         experiment = results.experiment(name)
         for n in experiment.sizes:
             label = f"{experiment.title}, n = {n:,}"
-            _, planned, _ = lengths(results, name, spec["contender"], n)
-            found: Interval | str = results.group(name, spec["contender"], n).reason or "no step was planned"
-            if planned.sum():
-                ends = np.array([length(place) for place in edges(planned.size)])
-                beyond = ends[1:] <= spec["shorter"] if "shorter" in spec else ends[:-1] >= spec["longer"]
-                found = Interval.exact(float(planned[beyond].sum() / planned.sum()))
+            plain, planned, _ = lengths(results, name, spec["contender"], n)
+            steps = plain if spec.get("plain") else planned
+            found: Interval | str = results.group(name, spec["contender"], n).reason or "no step was counted"
+            if steps.sum():
+                ends = np.array([length(place) for place in edges(steps.size)])
+                beyond = ends[:-1] >= spec.get("longer", -math.inf)
+                beyond &= ends[1:] <= spec.get("shorter", math.inf)
+                found = Interval.exact(float(steps[beyond].sum() / steps.sum()))
             findings.append(Finding.of(label, found, None, name, n))
     return findings
 

@@ -78,6 +78,9 @@ def _exponent(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     if spec.get("of", CPU) != CPU:
         return []
     found = {name: exponent_of(numbers, name, spec["contender"]) for name in spec["experiments"]}
+    if "against" in spec:
+        other = exponent_of(numbers, spec["against"], spec["contender"])
+        found = {name: each.minus(other) if each and other else None for name, each in found.items()}
     return [Finding(name, exponent, experiment=name) for name, exponent in found.items() if exponent]
 
 
@@ -101,6 +104,31 @@ def _ratio(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
         for n in known:
             found = ratio_of(numbers, name, n, spec["above"], spec["below"])
             findings.append(Finding(f"{name}, n = {n:,}", found, experiment=name, n=n))
+    return findings
+
+
+def problem_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return ratios of the printed seconds of one contender on two problems."""
+    contender, against, findings = spec["contender"], spec["against"], []
+    for name in spec["experiments"]:
+        for n in _chosen(spec, sizes(numbers, name, contender)):
+            others = sizes(numbers, against, contender)
+            other = others[-1] if others and spec.get("at") == "largest" else n
+            top, bottom = seconds(numbers, name, n, contender), seconds(numbers, against, other, contender)
+            if top is not None and bottom is not None:
+                found = _quotient(top, bottom)
+                findings.append(Finding(f"{name}, n = {n:,}", found, experiment=name, n=n))
+    return findings
+
+
+def _mean_per_example(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    findings = []
+    for name in spec["experiments"]:
+        for n in numbers.sizes(name, spec["table"]):
+            column = f"{snake(spec['contender'])}_{_printed(spec['of'])}"
+            mean = numbers.value(spec["table"], name, n, column)
+            if mean is not None:
+                findings.append(Finding(f"{name}, n = {n:,}", Interval.exact(mean / n), "", None, name, n))
     return findings
 
 
@@ -158,6 +186,8 @@ PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
     "exponent": _exponent,
     "exponent-difference": _exponent_difference,
     "ratio": _ratio,
+    "problem-ratio": problem_ratios,
+    "mean-per-example": _mean_per_example,
     "value": _value,
     "significant": _significant,
     "mean-ratio": _mean_ratio,

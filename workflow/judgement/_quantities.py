@@ -5,17 +5,23 @@ A `Finding` without a number carries the reason.
 
 Common parameters: ``experiments`` (a list of names), and for quantities by size ``at``: ``each`` (default),
 ``largest`` (the largest size at which everything needed was measured) or one size. ``from`` omits smaller
-sizes.
+sizes. Ratios and comparisons with printed counts are about rows of the paper's tables: sizes between the
+paper's own do not enter. Exponents are fitted to all sizes, or with ``sizes: own`` to the paper's own alone,
+for rules that compare with an exponent that the paper fitted to sizes that it prints: where the points lie on
+a curve, other sizes give another slope.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence, Set
 from functools import partial
 
+from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
 from svmrepro.workflow.judgement import _curve_quantities as curves
+from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec
@@ -23,12 +29,20 @@ from svmrepro.workflow.statistics import Interval, fit_power_law
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:
-    """Exponents of ``contender``, ``of`` cpu_seconds, work, or any numeric column of the measurements."""
-    contender, quantity = spec["contender"], spec.get("of", CPU)
+    """Exponents of ``contender``, ``of`` cpu_seconds, work, or any numeric column of the measurements.
+
+    With ``against``, another experiment, its exponent is subtracted.
+    """
+    contender, quantity, against = spec["contender"], spec.get("of", CPU), spec.get("against")
+    own = spec.get("sizes") == "own"
     findings = []
     for name in spec["experiments"]:
         said = results.numbers.exponent(name, contender) if quantity in QUANTITIES else None
-        found = _exponent(results, name, contender, quantity)
+        found = _exponent(results, name, contender, quantity, own=own)
+        if against is not None:
+            found = _difference(found, _exponent(results, against, contender, quantity, own=own))
+            other = results.numbers.exponent(against, contender)
+            said = None if said is None or other is None else round(said - other, 10)
         findings.append(Finding.of(name, found, said, name, _largest(results, name, contender)))
     return findings
 
@@ -38,13 +52,10 @@ def exponent_difference(results: Results, spec: Spec) -> list[Finding]:
     findings = []
     contenders = (spec["contender"], spec["minus"])
     for name in spec["experiments"]:
-        first, second = (_exponent(results, name, each, spec.get("of", CPU)) for each in contenders)
+        found = _difference(*(_exponent(results, name, each, spec.get("of", CPU)) for each in contenders))
         one, other = (results.numbers.exponent(name, each) for each in contenders)
         paper = None if one is None or other is None else round(one - other, 10)
         n = min(_largest(results, name, each) for each in contenders)
-        found = (
-            first if isinstance(first, str) else second if isinstance(second, str) else first.minus(second)
-        )
         findings.append(Finding.of(name, found, paper, name, n))
     return findings
 
@@ -63,7 +74,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         found = printed.ratio_of(results.numbers, name, row.n_paper, above, below)
         return None if found is None else found.value
 
-    return _by_size(results, spec, (below, above), look, paper=paper)
+    return _by_size(results, spec, (below, above), look, paper=paper, own=True)
 
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:
@@ -79,7 +90,7 @@ def support_vectors(results: Results, spec: Spec) -> list[Finding]:
         ours = sum(group.median(f"certificate.n_{kind}") or 0.0 for kind in kinds)
         return Interval.exact(abs(ours - theirs) / theirs)
 
-    return _by_size(results, spec, (spec["contender"],), look)
+    return _by_size(results, spec, (spec["contender"],), look, own=True)
 
 
 def value(results: Results, spec: Spec) -> list[Finding]:
@@ -130,6 +141,48 @@ def agreement(results: Results, spec: Spec) -> list[Finding]:
     return _by_size(results, spec, spec["contenders"], look)
 
 
+def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
+    """Ratio of the seconds of one ``contender`` on an experiment to those on the experiment ``against``.
+
+    The sizes are equal, or with ``at: largest`` the largest of each. The problems run in different processes,
+    so the interval is that of the quotient of two independent medians.
+    """
+    against, contender, largest = spec["against"], spec["contender"], spec.get("at") == "largest"
+
+    def look(name: str, row: SizeRow) -> Interval | str:
+        if against not in results.paper.experiments:
+            return f"{against} is not part of the {results.scale} scale"
+        n = _largest(results, against, contender) if largest else row.n
+        top, bottom = results.group(name, contender, row.n), results.group(against, contender, n)
+        one, other = top.interval(CPU), bottom.interval(CPU)
+        if one is None or other is None:
+            return bottom.reason or "not measured"
+        return _quotient(one, other)
+
+    def paper(name: str, row: SizeRow) -> float | None:
+        found = printed.problem_ratios(results.numbers, {**spec, "experiments": [name]})
+        sized = [item.interval for item in found if largest or item.n == row.n_paper]
+        return sized[0].value if sized and sized[0] is not None else None
+
+    return _by_size(results, spec, (contender,), look, paper=paper)
+
+
+def unfinished(results: Results, spec: Spec) -> list[Finding]:
+    """1 if a limit stopped ``contender`` at a size or at a smaller one, 0 if it solved the problem."""
+    contender = spec["contender"]
+
+    def look(name: str, row: SizeRow) -> Interval | str:
+        if results.group(name, contender, row.n).solved:
+            return Interval.exact(0.0)
+        sizes = [n for n in results.runs.sizes(name) if row.n is not None and n <= row.n]
+        runs = [run for n in sizes for run in results.group(name, contender, n).runs]
+        if any(run.status.endswith("_limit") for run in runs):
+            return Interval.exact(1.0)
+        return results.why_missing(name, contender, row)
+
+    return _by_size(results, spec, (), look)
+
+
 def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
     """1 if ``contender`` exceeds its memory limit exactly where the paper's cell is N/A, else 0."""
     contender = spec["contender"]
@@ -145,23 +198,32 @@ def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
             return results.why_missing(name, contender, row)
         return Interval.exact(1.0 if stopped == absent(name, row) else 0.0)
 
-    return _by_size(results, spec, (), look, paper=lambda name, row: 1.0 if absent(name, row) else None)
+    return _by_size(
+        results, spec, (), look, paper=lambda name, row: 1.0 if absent(name, row) else None, own=True
+    )
 
 
 KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[str]]] = {
-    "exponent": (exponent, {"contender"}, {"of"}),
+    "exponent": (exponent, {"contender"}, {"of", "sizes", "against"}),
     "exponent-difference": (exponent_difference, {"contender", "minus"}, {"of"}),
     "ratio": (ratio, {"above", "below"}, {"of", "at", "from"}),
+    "problem-ratio": (problem_ratio, {"contender", "against"}, {"at", "from"}),
+    "unfinished": (unfinished, {"contender"}, {"at", "from"}),
     "support-vectors": (support_vectors, {"contender", "which"}, {"at", "from"}),
     "value": (value, {"of", "contenders"}, {"per", "at", "from", "zeros"}),
     "agreement": (agreement, {"of", "contenders"}, {"at", "from"}),
     "limit-pattern": (limit_pattern, {"contender"}, {"at", "from"}),
     "significant": (permutations.significant, {"contenders", "of", "has", "table"}, {"corrected"}),
     "mean-ratio": (permutations.mean_ratios, {"above", "below", "of", "table"}, set()),
+    "mean-per-example": (permutations.mean_per_example, {"contender", "of", "table"}, set()),
+    "spread": (permutations.spread, {"contender", "of", "table"}, set()),
     "printed-counts": (permutations.printed_counts, {"contender", "which", "table"}, {"slack"}),
     "curve-exponent": (curves.curve_exponents, {"contender", "x"}, curves.OPTIONAL),
     "curve-value": (curves.curve_values, {"contender", "x"}, curves.OPTIONAL),
-    "planned-lengths": (permutations.planned_lengths, {"contender"}, {"longer", "shorter"}),
+    "curve-optimum": (curves.curve_optimum, {"contender", "x"}, set()),
+    "grid-share": (grids.grid_share, {"contenders"}, {"of"}),
+    "grid-ratio": (grids.grid_ratio, {"above", "below"}, {"of"}),
+    "planned-lengths": (permutations.planned_lengths, {"contender"}, {"longer", "shorter", "plain"}),
 }
 """Kind -> function, required parameters, optional parameters (besides ``kind`` and ``experiments``)."""
 
@@ -169,18 +231,42 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[s
 def needs_clock(spec: Spec) -> bool:
     """Whether a quantity rests on measured seconds."""
     timed = {"exponent", "exponent-difference", "ratio", "significant", "mean-ratio"}
-    timed |= {"curve-exponent", "curve-value"}
-    return spec["kind"] in timed and spec.get("of", CPU) == CPU and "short_of" not in spec
+    timed |= {"curve-exponent", "curve-value", "problem-ratio", "unfinished", "grid-share", "grid-ratio"}
+    return (
+        spec["kind"] in timed and spec.get("of", CPU) in (CPU, grids.PER_ITERATION) and "short_of" not in spec
+    )
 
 
-def _exponent(results: Results, name: str, contender: str, quantity: str) -> Interval | str:
-    """Return an exponent, or the reason why there is none."""
-    if contender not in results.experiment(name).contenders:
+def _difference(first: Interval | str, second: Interval | str) -> Interval | str:
+    """Return a difference, or the first reason why there is none."""
+    return first if isinstance(first, str) else second if isinstance(second, str) else first.minus(second)
+
+
+def _exponent(
+    results: Results, name: str, contender: str, quantity: str, *, own: bool = False
+) -> Interval | str:
+    """Return an exponent, of the paper's ``own`` sizes alone or of all, or the reason why there is none."""
+    if name not in results.paper.experiments or contender not in results.experiment(name).contenders:
         return "not in this experiment"
-    fit = results.fit(name, contender, quantity)
+    experiment = results.experiment(name)
+    own = own and bool(experiment.nested)
+    fit = results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
     if fit is None:
-        fit = fit_power_law(results.runs.series(name, contender, quantity), f"{name}/{contender}/{quantity}")
+        series = results.runs.series(name, contender, quantity)
+        series = own_sizes(experiment, series) if own else series
+        fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
     return fit.exponent if fit.exponent and fit.points >= 3 else f"{fit.points} of at least 3 sizes measured"
+
+
+def _quotient(above: Interval, below: Interval) -> Interval:
+    """Return the quotient of two independent medians of positive values."""
+    return _each(math.exp, _each(math.log, above).minus(_each(math.log, below)))
+
+
+def _each(function: Callable[[float], float], of: Interval) -> Interval:
+    """Return an interval with an increasing function of its value and of its ends, if it has any."""
+    low, high = (None if end is None else function(end) for end in (of.low, of.high))
+    return Interval(function(of.value), low, high)
 
 
 def _largest(results: Results, name: str, contender: str) -> int:
@@ -197,15 +283,19 @@ def _by_size(
     *,
     paper: Callable[[str, SizeRow], float | None] = lambda name, row: None,
     said: str = "",
+    own: bool = False,
 ) -> list[Finding]:
     """Apply `look` to the sizes selected by ``at`` and ``from``, experiment by experiment.
+
+    They are all sizes, or the paper's ``own`` ones.
 
     It returns a number, or the reason why there is none; it is asked only if all contenders were measured.
     """
     at, smallest = spec.get("at", "each"), spec.get("from", 0)
     findings: list[Finding] = []
     for name in spec["experiments"]:
-        rows = [row for row in results.rows(name) if row.n is not None and row.n >= smallest]
+        every = results.own_rows(name) if own else results.rows(name)
+        rows = [row for row in every if row.n is not None and row.n >= smallest]
         if isinstance(at, int):
             rows = [row for row in rows if at in (row.n, row.n_paper)]
         if not rows:

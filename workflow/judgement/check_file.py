@@ -94,12 +94,15 @@ class _Record(Struct):
     rows: list[_Row]
     machines: list[dict[str, str]] = []
     claims_on_paper: dict[str, dict[str, str]] = {}
+    protocols: tuple[str, ...] = ("1",)
 
     def __post_init__(self) -> None:
         check("scale", self.scale, field_types.name)
         check("measured", self.measured, field_types.date)
         for machine in (self.machine, *self.machines):
             _check_texts("machine", machine, field_types.words)
+        for protocol in self.protocols:
+            check("protocols", protocol, field_types.name)
         for paper, verdicts in self.claims.items():
             check("claims", paper, field_types.name)
             _check_texts(f"claims: {paper}", verdicts, _VERDICT)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.judgement.claims import UNMEASURED, VERDICTS
 from svmrepro.workflow.judgement.reference_check import ReferenceCheck
 
@@ -48,13 +49,13 @@ def markdown(
     lines = [f"## svmrepro check, {scale} scale", ""]
     lines += [f"| paper | {' | '.join(VERDICTS)} |", "| :-- " + "| --: " * len(VERDICTS) + "|"]
     for paper, rows in verdicts.items():
-        tally = Counter(row["verdict"] for row in rows)
+        tally = Counter(row["verdict"] for row in rows if row.get("counted", "yes") == "yes")
         counts = " | ".join(str(tally[verdict]) for verdict in VERDICTS)
         lines.append(f"| {_cell(titles[paper])} | {counts} |")
     lines.append("")
     if outcome is None:
         return "\n".join([*lines, "Not compared: there is no reference run.", ""])
-    state = f"Not reproduced: {len(outcome.faults)} faults" if outcome.faults else "Reproduced"
+    state = f"Not reproduced: {plural(len(outcome.faults), 'fault')}" if outcome.faults else "Reproduced"
     lines.append(f"**{state}** ({outcome.rows:,} of {outcome.of:,} rows compared).")
     lines += ["", *(f"- {_cell(fault)}" for fault in outcome.faults[:_MOST])]
     if len(outcome.faults) > _MOST:

@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
+from svmrepro.datasets.validation import did_you_mean
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
@@ -50,6 +51,21 @@ COUNTED = (HEADLINE, DETAIL)
 
 Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
 Over = Literal["all", "any", "most", "together"]
+
+
+_PLURALS = {HOLDS: "hold", STAND_IN: "hold on a stand-in", BREAKS: "do not hold"}
+
+
+def after_number(verdict: str, count: int) -> str:
+    """Return a verdict after a number of claims: 1 holds, 2 hold, 3 do not hold."""
+    return verdict if count == 1 else _PLURALS.get(verdict, verdict)
+
+
+def tally(count: Mapping[str, int]) -> str:
+    """Count verdicts in words: 1 holds, 2 do not hold."""
+    return ", ".join(
+        f"{count[name]} {after_number(name, count[name])}" for name in (*VERDICTS, UNASKED) if count.get(name)
+    )
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -142,13 +158,15 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
     for key in sorted(required - quantity.keys()):
         raise ValueError(f"quantity: key '{key}' is missing")
     for key in sorted(quantity.keys() - required - optional):
-        raise ValueError(f"quantity: key '{key}' is unknown")
+        known = required | optional
+        raise ValueError(f"quantity: key '{key}' is unknown{did_you_mean(key, known - quantity.keys())}")
     named = quantity["experiments"]
     if named != "all" and not isinstance(named, list):
         raise ValueError("quantity: experiments: a list of names, or all, expected")
     for name in named if named != "all" else ():
         if name not in experiments:
-            raise ValueError(f"quantity: experiments: unknown experiment '{name}'")
+            hint = did_you_mean(name, experiments)
+            raise ValueError(f"quantity: experiments: unknown experiment '{name}'{hint}")
     if (claim.relation == "between") != (len(claim.bound) == 2):
         numbers = "one number" if len(claim.bound) == 2 else "two numbers"
         raise ValueError(f"rule: {claim.relation}: {numbers} expected")

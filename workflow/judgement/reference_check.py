@@ -147,6 +147,25 @@ def machine_records(runs: Runs) -> list[dict[str, str]]:
     return [dict(record) for record in sorted(found)]
 
 
+def protocols(runs: Runs) -> list[str]:
+    """Return the protocols of timing of the runs that have seconds."""
+    return sorted({run.protocol for run in runs.runs if run.number("cpu_seconds") is not None})
+
+
+def other_protocol(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Say that the seconds of two records were taken by different protocols; "" if they were not.
+
+    Records that name none are of the first.
+    """
+    before, now = (record.get("protocols") or ["1"] for record in (there, here))
+    if before == now:
+        return ""
+    return (
+        f"timing protocol {' and '.join(now)} here, {' and '.join(before)} there: seconds, and what is "
+        "claimed of them, are not comparable"
+    )
+
+
 def compare(
     reference: Mapping[str, Any],
     current: Mapping[str, Any],
@@ -166,6 +185,7 @@ def compare(
 
     Remarks are:
 
+    - protocols of timing that differ;
     - a claim about seconds (listed in ``clocked`` as (paper, claim)) that is now undecided: intervals are
       wider on a noisier machine;
     - a claim or row that was not measured here: missing data or package, a limit at a larger size, or an
@@ -175,6 +195,8 @@ def compare(
     """
     same = bool(reference["machine"]) and reference["machine"] == current["machine"]
     found = ReferenceCheck(same)
+    if remark := other_protocol(reference, current):
+        found.remarks.append(remark)
     missing = found.faults if complete else found.remarks
     for paper, verdicts in reference["claims"].items():
         now = current["claims"].get(paper)
@@ -213,7 +235,7 @@ def _compare_rows(
         new, label = now.get(_key(old)), _label(old)
         failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITED)
         if (old["paper"], old["experiment"]) not in made:
-            absent.append(f"{label}: its experiment is no part of this run")
+            absent.append(f"{label}: its experiment is not part of this run")
         elif new is None:
             strange.append(label)
         elif not new["counts"] and new["status"] not in failed:
@@ -233,7 +255,7 @@ def _compare_rows(
                 f"(median of {len(ratios)} rows)"
             )
     if strange:
-        said = f"{len(strange)} rows of the reference are no part of this run: {_some(strange)}"
+        said = f"{len(strange)} rows of the reference are not part of this run: {_some(strange)}"
         if whole:
             said += "; the check is of the scale as it is committed, `compare` of any other"
         (found.faults if whole else found.remarks).append(said)

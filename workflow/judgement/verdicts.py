@@ -3,7 +3,7 @@
 A rule is applied to intervals, not points:
 
 * *holds* - the whole interval satisfies the rule;
-* *holds on a stand-in* - so it is, but only of data that stand in for the paper's;
+* *holds on a stand-in* - it does, but some of the data stand in for the paper's;
 * *does not hold* - the whole interval violates it;
 * *not decided* - the interval straddles the bound, or there are too few sizes for an interval;
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
@@ -14,8 +14,9 @@ satisfy the rule: one violation decides the claim, otherwise one straddling inte
 ``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured.
 ``over: together`` judges estimates: all must satisfy the rule, and there must be at least `FEWEST_TOGETHER`
 of them, so that chance would bring all to this side of the bound with a probability below 0.05 (sign test).
-An interval that violates the rule as a whole still decides. Findings that were not measured are counted and
-named, but decide nothing. Findings below the decisive size neither satisfy nor violate a rule.
+A single interval that lies outside the rule altogether makes the claim *does not hold* even then. Findings
+that were not measured are counted and named, but decide nothing. Findings below the
+decisive size neither satisfy nor violate a rule.
 
 The same rule is applied to the paper's printed numbers (`svmrepro.workflow.judgement._printed_quantities`),
 on all experiments of the claim at the paper's sizes, whatever was measured. A rule that does not hold there
@@ -181,9 +182,13 @@ def record(verdict: Verdict) -> dict[str, Any]:
 
 def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:
     """Return the range of values that satisfy a rule; ``above`` and ``below`` exclude its ends."""
-    lowest = -math.inf if rule in ("at-most", "below") else bound[0]
-    highest = math.inf if rule in ("at-least", "above") else bound[-1]
-    return lowest, highest
+    if rule in ("at-most", "below"):
+        return -math.inf, bound[-1]
+    if rule in ("at-least", "above"):
+        return bound[0], math.inf
+    if rule in ("between", "equals"):
+        return bound[0], bound[-1]
+    raise ValueError(f"no range of values belongs to the rule {rule!r}")
 
 
 def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
@@ -306,6 +311,6 @@ def _finding(claim: Claim, finding: Finding) -> str:
 
 def _show(number: float, unit: str) -> str:
     if unit == "%":
-        return f"{100 * number:.2g} %" if abs(number) < 1 else f"{100 * number:.0f} %"
+        return f"{100 * number:.2g} %" if abs(number) < 0.995 else f"{100 * number:.0f} %"
     text = f"{number:.3g}" if abs(number) < 1000 else significant(number)
     return f"{text}x" if unit == "x" else text

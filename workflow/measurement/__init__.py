@@ -2,11 +2,14 @@
 
 contender_run  one run: clock, meter, certificate
 grid_run       one run over a grid of C and gamma
-_flags         whether other load makes a run's seconds doubtful
+flagged_runs   whether other load makes a run's seconds doubtful
+noise          what may disturb a run's seconds: state of the processor, limits; pinning
+instructions   counts of instructions by perf
 journal_line   the record of a run, one line of JSON
 journal        the file of these lines, written as they are made
 machine        description of the machine, and other load on it
 data_sets      the arrays of a problem
-progress       progress messages
+job_progress   what a job says about its runs, on a terminal and in its log
+channel        hands these messages to the command that started the job
 forecast       remaining runs and time
 """

@@ -30,7 +30,8 @@ from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.measurement._flags import flag_reasons
+from svmrepro.workflow.measurement.flagged_runs import flag_reasons
+from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
 from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average, release_memory
 
@@ -59,7 +60,7 @@ class ContenderRuns:
 
     ``encode`` returns the same examples in a named encoding, for contenders that ask for one. ``point`` is
     the value on the experiment's axis, if it has one; ``test`` holds examples (k, d) and labels (k,) of the
-    test set for its measures.
+    test set for its measures. ``instructions`` counts those of each run.
 
     Each representation is built once per storage and shared by the contenders that use it. A user's own
     solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor
@@ -75,10 +76,12 @@ class ContenderRuns:
         *,
         point: float | None = None,
         test: tuple[Any, Any] | None = None,
+        instructions: Instructions | None = None,
     ) -> None:
         self._experiment = experiment
         self._bound, self._eps = experiment.bound(len(y), point), experiment.tolerance(point)
         self._test = test
+        self._instructions = instructions
         self._y = y
         self._encode = encode
         self._examples: dict[str | None, Any] = {None: X}
@@ -173,7 +176,7 @@ class ContenderRuns:
         solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)
         load_before = load_average()
         given = self._given(contender, problem)
-        with Meter() as meter:
+        with Meter(self._instructions) as meter:
             solution = solver(given)
         return {
             "load_before": load_before,
@@ -243,7 +246,9 @@ def _reason(error: BaseException, contender: Contender) -> str:
 
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     """Return counts and times of a run, and whether the clock can be trusted."""
-    reasons = flag_reasons(solution.wall_seconds, solution.cpu_seconds, meter.other_cores)
+    reasons = flag_reasons(
+        solution.wall_seconds, solution.cpu_seconds, meter.other_cores, meter.noise["steal"]
+    )
     info = dict(solution.info)
     if "bytes_moved" in info:  # to be read beside the bandwidth
         info["copy_bandwidth"] = copy_bandwidth()
@@ -259,6 +264,7 @@ def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
         "peak_memory_bytes": meter.peak_memory_bytes,
         "flagged": bool(reasons),
         "flag_reason": "; ".join(reasons) or None,
+        "noise": meter.noise,
     }
 
 

@@ -99,14 +99,23 @@ def _own(
 
 
 def attempt(config: Config, name: str) -> str:
-    """Return how a data set is to be tried; of one that is complete, how it was got.
+    """Return how a data set is to be tried; how it was tried, if that gave all that can be had now.
 
-    Another mirror is thus a reason to try again only for what is missing.
+    Another mirror is thus a reason to try again only if it may have what is missing.
     """
     found = read_marker(config, name)
-    if found is not None and found.complete:
+    required = " required" if config.require_data else ""
+    if found is not None and (found.complete or (not required and not _more(config, name))):
         return found.attempt
-    return f"{config.mirror or ''}{' required' if config.require_data else ''}"
+    return f"{config.mirror or ''}{required}"
+
+
+def _more(config: Config, name: str) -> bool:
+    from svmrepro.datasets.download.search import mirror_has_more
+    from svmrepro.datasets.registry import registry
+
+    entry = registry().downloaded.get(name)
+    return entry is None or mirror_has_more(entry, config.data_dir, config.mirror or "")
 
 
 def write_marker(config: Config, marker: Marker) -> None:
@@ -131,8 +140,8 @@ def _portable(reason: str) -> str:
     return re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", reason)
 
 
-def load_instance(config: Config, row: Instance, encoding: str | None = None) -> Dataset:
-    """Load the examples of a row from disk; nothing is downloaded here.
+def load_instance(config: Config, instance: Instance, encoding: str | None = None) -> Dataset:
+    """Load the examples of an instance from disk; nothing is downloaded here.
 
     The order of the rows does not depend on the ``encoding``, which replaces the data set's own. Data that
     are not there are a NotAvailable with the reason (the error of the last attempt to fetch, or of the file),
@@ -140,12 +149,12 @@ def load_instance(config: Config, row: Instance, encoding: str | None = None) ->
     """
     from svmrepro import datasets
 
-    name = row.experiment.dataset
+    name = instance.experiment.dataset
     try:
         found = datasets.load(
             name,
-            row.n,
-            seed=row.sample,
+            instance.n,
+            seed=instance.sample,
             encoding=encoding,
             data_dir=config.data_dir,
             mirror=config.mirror,
@@ -157,26 +166,26 @@ def load_instance(config: Config, row: Instance, encoding: str | None = None) ->
         raise NotAvailable(_portable(reason)) from error
     except datasets.DataError as error:
         raise _lacking(config, name)(one_line(error)) from error
-    return found if row.permutation is None else datasets.permute(found, row.permutation)
+    return found if instance.permutation is None else datasets.permute(found, instance.permutation)
 
 
-def load_test(config: Config, row: Instance, features: int) -> tuple[Any, Any]:
-    """Load the test set of a row's experiment from disk: examples (k, features) and labels (k,).
+def load_test(config: Config, instance: Instance, features: int) -> tuple[Any, Any]:
+    """Load the test set of an instance's experiment from disk: examples (k, features) and labels (k,).
 
-    For generated data, the row's seed is used. Errors are those of :func:`load_instance`.
+    For generated data, the instance's seed is used. Errors are those of :func:`load_instance`.
     """
     from svmrepro import datasets
 
-    test = row.experiment.test
+    test = instance.experiment.test
     assert test is not None
-    name = test.dataset or row.experiment.dataset
+    name = test.dataset or instance.experiment.dataset
     of_own = test.dataset is None
     generated = of_own and datasets.is_generated(name)
     try:
         found = datasets.load(
             name,
             test.skip + (test.rows or 0) if generated else test.rows,
-            seed=row.sample,
+            seed=instance.sample,
             part="test" if of_own and not generated else "train",
             data_dir=config.data_dir,
             mirror=config.mirror,

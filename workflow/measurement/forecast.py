@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,14 +28,15 @@ MOST_GUESSED = 0.5
 MOST_BYTES = 80_000_000
 
 _Key = tuple[str, str, str]
+_RUN = ["experiment", "contender", "n"]
 _Place = tuple[int, float | None]
 
 
 class Forecast:
     """The runs of a scale: how many were made, how many are left, and how long those will take.
 
-    ``present`` is the experiment being measured, of which the whole scale is forecast; or the experiments to
-    forecast.
+    ``present`` is a list of the experiments to forecast; or the one that is being measured, and then all
+    experiments of the scale are forecast.
     """
 
     def __init__(self, config: Config, present: Experiment | Sequence[Experiment]) -> None:
@@ -60,7 +60,7 @@ class Forecast:
         self._reference = {} if one else _reference_seconds(config)
         self._paces: list[float] = []
         for experiment in self._experiments if one or self._journal_bytes() <= MOST_BYTES else ():
-            current = {row.key for row in instances(experiment)}
+            current = {instance.fingerprint for instance in instances(experiment)}
             for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
                 if line["row"] in current:
                     self.add(line)
@@ -71,7 +71,7 @@ class Forecast:
         place = (line["n"], line["point"])
         self._made[key][place] += 1
         if line["status"] in FINAL:
-            # Its remaining repeats are not made.
+            # Its remaining repeats will never be made, so they count as made.
             repeats = self._config.experiment(line["paper"], line["experiment"]).repeats
             self._made[key][place] += max(0, repeats - line["repeat"] - 1)
         if line["cpu_seconds"] is not None:
@@ -108,18 +108,32 @@ class Forecast:
     def seconds(self, experiment: Experiment, contender: Contender, n: int) -> float:
         """Estimate the CPU seconds of a run: the median of its runs at this size.
 
-        Without any, the estimate is extrapolated on log-log scales from its runs at other sizes, else from
-        the same solver in other experiments. It is at most the time limit.
+        Without any, it is the first of these that can be had, and at most the time limit:
+
+        1. the contender's runs at other sizes, extrapolated on log-log scales;
+        2. the median of the other contenders, because the problem decides more than the solver;
+        3. the same solver in other experiments.
         """
         points = self._points(_key(experiment, contender))
-        guess = extrapolate(points, n) if points else self._from_elsewhere(contender.solver, n)
+        if points:
+            guess = extrapolate(points, n)
+        elif others := [
+            known
+            for each in experiment.contenders.values()
+            if (known := self._points(_key(experiment, each)))
+        ]:
+            guess = median(extrapolate(known, n) for known in others)
+        else:
+            guess = self._from_elsewhere(contender.solver, n)
         return guess if contender.time_limit is None else min(guess, contender.time_limit)
 
     def _left_of(self, experiment: Experiment, contender: Contender) -> tuple[int, float]:
         key = _key(experiment, contender)
         runs, seconds = 0, 0.0
         late: list[_Place] = []
-        for place in [(n, point) for n in experiment.sizes for point in experiment.points_of(contender)]:
+        for place in [
+            (n, point) for n in experiment.sizes_of(contender) for point in experiment.points_of(contender)
+        ]:
             if any(experiment.harder(place, other) for other in (*self._stopped[key], *late)):
                 continue
             each = self.seconds(experiment, contender, place[0])
@@ -164,22 +178,22 @@ class Forecast:
 
 
 def _reference_seconds(config: Config) -> dict[_Key, dict[int, list[float]]]:
-    """Read the fitted seconds of reference runs, at the least and the greatest size of each fit.
+    """Read the median seconds of reference runs by size, those of the configuration's scale first."""
+    import pyarrow.parquet as pq  # only whole scales need it
 
-    Those of the configuration's scale come first, then smaller ones.
-    """
     found: dict[_Key, dict[int, list[float]]] = {}
     folder = paths.reference(config).parent
-    scales = dict.fromkeys(["smoke", "default", config.scale])
-    for file in (file for scale in scales for file in sorted((folder / scale).glob("*/fits.csv"))):
-        with suppress(OSError, ValueError, KeyError), file.open(newline="", encoding="utf-8") as stream:
-            for row in csv.DictReader(stream):
-                if row["quantity"] != "cpu_seconds" or row["source"] != "measured" or not row["intercept"]:
-                    continue
-                sizes = (int(row["n_min"]), int(row["n_max"]))
-                line = (float(row["intercept"]), float(row["exponent"]))
-                key = (row["paper"], row["experiment"], row["contender"])
-                found[key] = {n: [math.exp(line[0] + line[1] * math.log(n))] for n in sizes}
+    for scale in dict.fromkeys([config.scale, "default", "smoke"]):
+        for file in sorted((folder / scale).glob("*/measurements.parquet")):
+            of_scale: dict[_Key, dict[int, list[float]]] = defaultdict(dict)
+            with suppress(OSError, ValueError, KeyError):
+                runs = pq.read_table(file, columns=[*_RUN, "cpu_seconds"]).group_by(_RUN)
+                for row in runs.aggregate([("cpu_seconds", "approximate_median")]).to_pylist():
+                    seconds = row["cpu_seconds_approximate_median"]
+                    if seconds is not None:
+                        key = (file.parent.name, row["experiment"], row["contender"])
+                        of_scale[key][row["n"]] = [seconds]
+            found = {**of_scale, **found}
     return found
 
 

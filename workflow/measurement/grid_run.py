@@ -10,8 +10,8 @@ from typing import Any
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, gram_matrix, solve_grid, warm
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
-from svmrepro.workflow.measurement._flags import flag_reasons
 from svmrepro.workflow.measurement.contender_run import GRAM_BYTES, ContenderRuns, solver_of, verdict
+from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.machine import Meter, load_average
 
 #: Fields of a certificate that are summed over the cells.
@@ -64,7 +64,7 @@ class GridRuns(ContenderRuns):
                         "violation": certificate.get("max_violation"),
                     }
                 )
-        reasons = flag_reasons(wall_seconds, seconds, meter.other_cores)
+        reasons = flag_reasons(wall_seconds, seconds, meter.other_cores, meter.noise["steal"])
         certified = sum(cell["status"] == "optimal" for cell in cells)
         if failed is not None:
             failed["reason"] = f"{certified} of {len(cells)} cells certified; {failed['reason']}"
@@ -79,6 +79,7 @@ class GridRuns(ContenderRuns):
             "certificate": _joined(certificates, certified == len(cells)),
             "flagged": bool(reasons),
             "flag_reason": "; ".join(reasons) or None,
+            "noise": meter.noise,
             **(failed or {"status": "optimal"}),
         }
 

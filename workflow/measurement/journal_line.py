@@ -82,6 +82,8 @@ class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     load_after: Number | None
     flagged: bool
     flag_reason: str | None
+    noise: dict[str, Any] = {}  # state of the processor and limits on the process; null: not readable
+    protocol: str = "1"  # of timing; seconds of different protocols are not compared
     machine: dict[str, Any]
     time: str  # ISO 8601, UTC
 
@@ -104,6 +106,7 @@ NO_RESULT: dict[str, Any] = {
     "load_after": None,
     "flagged": False,
     "flag_reason": None,
+    "noise": {},
 }
 
 
@@ -144,7 +147,7 @@ def decode(text: bytes) -> dict[str, Any]:
             line["certificate"] = finite(line["certificate"])
         json.dumps(line, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"is no JSON ({error})") from error
+        raise ValueError(f"is not JSON ({error})") from error
     return structs.asdict(typed(line, Measurement))
 
 
@@ -177,5 +180,5 @@ def shown(value: object) -> str:
 def counted(value: float) -> int:
     """Check that a number is a non-negative integer, and return it as int."""
     if not 0 <= value <= MOST_COUNTED or value != int(value):
-        raise ValueError(f"{shown(value)} is no count")
+        raise ValueError(f"{shown(value)} is not a count")
     return int(value)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from svmrepro.workflow.measurement.instructions import Instructions
+from svmrepro.workflow.measurement.noise import surroundings
 
 #: Packages whose versions can affect a result.
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "svmrepro")
@@ -102,40 +104,62 @@ class Meter:
         Peak resident memory of this process during the run, less that at its start.
     other_cores
         Processor seconds used by other processes, per second of wall time.
+    noise
+        State of the processor at the end, limits on this process, and what was lost to them; see
+        `svmrepro.workflow.analysis.columns`. ``instructions`` is counted if a counter is given.
     """
 
     #: For shorter runs, in seconds, the kernel's clock ticks (10 ms) are too coarse to detect other load.
     SHORTEST = 0.25
 
-    def __init__(self) -> None:
+    def __init__(self, instructions: Instructions | None = None) -> None:
         self.peak_memory_bytes = 0
         self.other_cores = 0.0
+        self.noise: dict[str, Any] = {}
+        self._instructions = instructions
 
     def __enter__(self) -> Meter:
+        if self._instructions is not None:
+            self._instructions.start()
+        self._throttled = surroundings().throttled()
         self._process = psutil.Process()
         self._reset = _reset_peak()
         self._resident = self._process.memory_info().rss
         self._old_peak = _peak()
-        self._busy, self._own, self._clock = self._now()
+        self._busy, self._own, self._stolen, self._clock = self._now()
         return self
 
     def __exit__(self, *_: object) -> None:
-        busy, own, clock = self._now()
+        around = surroundings()
+        self.noise = around.read()  # while the processor still has the run's frequency
+        busy, own, stolen, clock = self._now()
         elapsed = clock - self._clock
+        steal = None
         if elapsed >= self.SHORTEST:
             self.other_cores = max(0.0, (busy - self._busy) - (own - self._own)) / elapsed
+            if stolen is not None and self._stolen is not None:
+                steal = max(0.0, stolen - self._stolen) / elapsed
+        throttled = around.throttled()
+        if throttled is not None and self._throttled is not None:
+            throttled -= self._throttled
+        if self._instructions is not None:
+            self._instructions.stop()
+            self.noise["instructions"] = self._instructions.count
+        self.noise |= {"steal": steal, "throttled_seconds": throttled}
         peak = _peak()
         # Where the peak cannot be reset, it is informative only if this run raised it.
         if self._reset or peak > self._old_peak:
             self.peak_memory_bytes = max(0, peak - self._resident)
 
-    def _now(self) -> tuple[float, float, float]:
+    def _now(self) -> tuple[float, float, float | None, float]:
+        """Return busy seconds of all processors, this process's, those that were stolen, and the clock."""
         times = psutil.cpu_times()
-        busy = sum(times) - times.idle - getattr(times, "iowait", 0.0)
+        stolen = getattr(times, "steal", None)
+        busy = sum(times) - times.idle - getattr(times, "iowait", 0.0) - (stolen or 0.0)
         # Linux already includes guest time in user time.
         busy -= getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         own = self._process.cpu_times()
-        return busy, own.user + own.system, time.perf_counter()
+        return busy, own.user + own.system, stolen, time.perf_counter()
 
 
 def _reset_peak() -> bool:

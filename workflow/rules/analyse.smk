@@ -2,6 +2,7 @@
 
 
 rule analyse:
+    """Analyses: medians, exponents and ratios of an experiment with 95 % intervals. Ratios are formed within one process only."""
     input:
         lambda wildcards: PLAN.job_files(wildcards.paper, wildcards.experiment),
         lambda wildcards: PLAN.paper_numbers(wildcards.paper),
@@ -12,6 +13,8 @@ rule analyse:
     log:
         f"{RESULTS}/logs/analyse/{{paper}}/{{experiment}}.log",
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("analyse"),
         code=PLAN.code("steps.analyse"),
@@ -21,6 +24,7 @@ rule analyse:
 
 
 rule collect_paper:
+    """Collections: the numbers of a paper's experiments, joined, as CSV and Parquet."""
     input:
         lambda wildcards: PLAN.analyses(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),
     output:
@@ -30,6 +34,8 @@ rule collect_paper:
     log:
         f"{RESULTS}/logs/collect/{{paper}}.log",
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("collect"),
         code=PLAN.code("steps.collect"),

@@ -36,6 +36,7 @@ def shown(paper, artefact, file, label, form):
 for paper, artefacts in PLAN.artefacts("table"):
 
     rule:
+        """Tables: measured numbers beside the paper's own, and the verdicts on its claims."""
         name:
             PLAN.maker(paper, artefacts)
         input:
@@ -45,6 +46,8 @@ for paper, artefacts in PLAN.artefacts("table"):
         log:
             f"{RESULTS}/logs/tabulate/{paper}/{artefacts[0].name}.log",
         localrule: True
+        conda:
+            "../envs/svmrepro.yaml"
         params:
             step=step("tabulate"),
             paper=paper,
@@ -59,6 +62,7 @@ for paper, artefacts in PLAN.artefacts("table"):
 for paper, artefacts in PLAN.artefacts("figure"):
 
     rule:
+        """Figures: as pictures, and as the numbers that they draw."""
         name:
             PLAN.maker(paper, artefacts)
         input:
@@ -68,6 +72,8 @@ for paper, artefacts in PLAN.artefacts("figure"):
         log:
             f"{RESULTS}/logs/plot/{paper}/{artefacts[0].name}.log",
         localrule: True
+        conda:
+            "../envs/svmrepro.yaml"
         params:
             step=step("plot"),
             paper=paper,
@@ -83,6 +89,7 @@ for paper, artefacts in [*PLAN.artefacts("table"), *PLAN.artefacts("figure")]:
     for artefact in artefacts if len(artefacts) > 1 else []:
 
         rule:
+            """One artefact of several that are made together."""
             name:
                 PLAN.target(paper, artefact.name)
             input:

@@ -2,6 +2,7 @@
 
 
 rule fetch_data:
+    """Downloaded data: each file is checked by its hash and prepared; a set that is not available says why."""
     input:
         lambda wildcards: CONFIG.own_files(wildcards.dataset),
     output:
@@ -10,6 +11,8 @@ rule fetch_data:
         f"{RESULTS}/logs/fetch/{{dataset}}.log",
     priority: 10
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("fetch"),
         # Another mirror is a reason to try again what is missing, and other sources for everything.
@@ -20,12 +23,15 @@ rule fetch_data:
 
 
 rule generate_data:
+    """Generated data: they follow from a seed and a definition."""
     output:
         f"{CONFIG.data_dir}/available/{{dataset,{one_of(PLAN.generated)}}}.json",
     log:
         f"{RESULTS}/logs/generate/{{dataset}}.log",
     priority: 10
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("generate"),
         sources=PLAN.sources,
@@ -36,11 +42,14 @@ rule generate_data:
 # No output, so it runs whenever it is requested. It retries the sets that were incomplete before this
 # command.
 rule fetch:
+    """Another attempt to download what was incomplete."""
     input:
         [PLAN.marker(dataset) for dataset in PLAN.downloads],
     log:
         f"{RESULTS}/logs/fetch.log",
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("fetch"),
         began=str(PLAN.began),

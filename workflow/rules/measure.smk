@@ -2,11 +2,14 @@
 
 
 rule compile_solvers:
+    """Compiled solvers: made once, alone, so that no timed run compiles anything."""
     output:
         PLAN.compiled,
     log:
         f"{RESULTS}/logs/compile.log",
     priority: 20
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("compile"),
         combinations=PLAN.combinations,
@@ -18,6 +21,7 @@ rule compile_solvers:
 # takes all cores (or its share), so that nothing runs beside a timed run. The step itself pins libraries to
 # one thread.
 rule measure:
+    """Measurements: all contenders of a problem, interleaved on the same arrays in one warmed process, one job at a time. A certificate that shares no arithmetic with the solvers checks each solution. Each run is a line of JSON."""
     input:
         unpack(PLAN.job_inputs),
     output:
@@ -25,6 +29,8 @@ rule measure:
     log:
         f"{RESULTS}/logs/measure/{{paper}}/{{experiment}}/{{job}}.log",
     priority: 5
+    conda:
+        "../envs/svmrepro.yaml"
     threads: max(1, workflow.cores // CONFIG.timed_jobs)
     # A constant: otherwise Snakemake would compute the same folder again for each of thousands of jobs.
     resources:

@@ -3,6 +3,7 @@
 for paper in CONFIG.papers:
 
     rule:
+        """All tables and figures of a paper."""
         name:
             paper
         input:
@@ -12,6 +13,7 @@ for paper in CONFIG.papers:
     for experiment in CONFIG.papers[paper].experiments:
 
         rule:
+            """All tables and figures of an experiment."""
             name:
                 PLAN.target(paper, experiment)
             input:
@@ -21,11 +23,14 @@ for paper in CONFIG.papers:
 
 # No output, so it prints the verdicts on every request, and a failing check does not delete its record.
 rule check:
+    """Check: the verdicts on the claims, and whether counts, objectives and verdicts of the reference run are reproduced."""
     input:
         rules.all.input,
     log:
         f"{RESULTS}/logs/check.log",
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("check"),
     shell:
@@ -34,11 +39,14 @@ rule check:
 
 # Make the current results the reference for later checks of this scale.
 rule reference:
+    """Reference: makes this run the one that later checks compare with."""
     input:
         rules.all.input,
     log:
         f"{RESULTS}/logs/reference.log",
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("check"),
     shell:
@@ -47,11 +55,14 @@ rule reference:
 
 # No output, as for check: the other folder may have changed. Without the setting `against` it has no inputs.
 rule compare:
+    """Comparison: this run beside another one."""
     input:
         rules.all.input if CONFIG.against is not None else [],
     log:
         f"{RESULTS}/logs/compare.log",
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("compare"),
     shell:
@@ -59,6 +70,7 @@ rule compare:
 
 
 rule report:
+    """Report: one HTML file, the archive of this run, with the graph of its jobs."""
     input:
         rules.all.input,
         words=PLAN.report_files,
@@ -67,6 +79,8 @@ rule report:
     log:
         f"{RESULTS}/logs/{paths.report(CONFIG).stem}.log",
     localrule: True
+    conda:
+        "../envs/svmrepro.yaml"
     params:
         step=step("overview"),
         snakemake=lambda wildcards, threads: PLAN.snakemake,

@@ -2,13 +2,15 @@
 
 ``svmrepro site`` writes it; every page opens from disk, without a server or a network.
 
-shown_run        a run's folder: which papers, claims, tables, figures and measurements it has
+pages            writes the pages: of a run, a paper, a claim, a figure, a table, an experiment, two runs
+shown_run        what is on them, read from a run's folder: papers, claims, tables, figures, measurements
 page_tables      a table read back from its HTML page
 records          measurements with the line of JSON that each came from
+timing_record    what measurements recorded of their machine and of noise
+rule_graph       the graph of the workflow's rules, from Snakemake
 runs_over_time   claims and exponents of all runs, by date
-pages            writes the pages
 report_verdicts  the verdicts alone, for the first page of the report
-templates/       Jinja2
+templates/       Jinja2, one file for each kind of page: claim.html, paper.html, ...
 assets/          style sheet and scripts of the pages
 vendor/          DataTables and Plotly, unchanged, with their licences
 

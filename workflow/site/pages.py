@@ -3,8 +3,10 @@
 index.html                                    all runs, with the tally of each paper
 history.html                                  verdicts and exponents over time
 compare/<run>--<run>.html                     two runs beside each other
-graph.html                                    from data to verdicts: the steps and their files
+graph.html                                    from data to verdicts: the rules and their graph
 <run>/index.html                              one run
+<run>/machine.html                            its machine, and what was recorded of noise
+<run>/measured.html                           solvers and data sets: what was measured
 <run>/<paper>/index.html                      claims, figures, tables and experiments of a paper
 <run>/<paper>/claims/<claim>.html             words, rule, findings
 <run>/<paper>/figures/<figure>.html           the figure with its numbers
@@ -27,18 +29,22 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-from svmrepro.workflow.analysis.number_text import significant
+from markupsafe import Markup, escape
+from svmrepro.workflow.analysis.number_text import plural, significant
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import as_called, home
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.judgement.claims import UNASKED, UNMEASURED, after_number
+from svmrepro.workflow.measurement import flagged_runs
 from svmrepro.workflow.site.page_tables import PageTable, parse_table
 from svmrepro.workflow.site.records import script
+from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
 from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
 from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
+from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
 from svmrepro.workflow.tables.layout.model import Table
 from svmrepro.workflow.tables.layout.writers import to_html
 
@@ -50,10 +56,18 @@ ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "open": "?", "none": "–"
 """Signs of the verdicts: colour is never the only difference."""
 
 
+_NOTHING = re.compile(r"(?<![\w.)\]])-(0(?:\.0*)?)(?![\d.e])")
+"""A zero with a sign, as versions before this one printed it."""
+
+_HYPHEN = re.compile(r"(?<![\w.)\]])-(?=\d)")
+"""A hyphen before a number that is a sign: not in a name, a date or after 1e."""
+
+
 def write_site(folders: Sequence[Path], out: Path) -> str:
     """Write the site of some runs' folders (none: all of this project) into `out`; say what was written.
 
-    Without any run, or if `out` holds something else, it is a StepError.
+    It is a StepError if there is no run, or if `out` holds anything but such a site. The list of tabs is in
+    `templates/base.html`.
     """
     with TemporaryDirectory() as unpacked:
         return _write_site(folders, out, Path(unpacked))
@@ -62,12 +76,12 @@ def write_site(folders: Sequence[Path], out: Path) -> str:
 def _write_site(folders: Sequence[Path], out: Path, unpacked: Path) -> str:
     found = [run for folder in folders for run in expand(folder.resolve(), unpacked)]
     if not folders:
-        found = [(folder, "") for folder in find_folders(config_dir().parent)]
+        found = [(folder, "") for folder in find_folders(home())]
     if not found:
-        raise StepError("site: no results yet; `./run` makes them")
+        raise StepError(as_called("site: no results yet; `./run` makes them"))
     # What is no longer part of the site is removed, so the folder must be the site's own.
     if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "assets" / "site.css").is_file()):
-        raise StepError(f"--out: {out} is not empty and is no site; name another folder")
+        raise StepError(f"--out: {out} is not empty and not a site; name another folder")
     runs: dict[str, ShownRun] = {}
     for folder, slug in dict.fromkeys(found):
         run = read_folder(folder, slug)
@@ -76,7 +90,7 @@ def _write_site(folders: Sequence[Path], out: Path, unpacked: Path) -> str:
         runs[run.slug] = run
     site = Site(list(runs.values()), out)
     site.write()
-    return f"{_plural(site.pages, 'page')} of {_plural(len(runs), 'run')}: {out / 'index.html'}"
+    return f"{plural(site.pages, 'page')} of {plural(len(runs), 'run')}: {out / 'index.html'}"
 
 
 class Site:
@@ -98,18 +112,32 @@ class Site:
         pairs = self._write_pairs()
         runs = by_date(self.runs)
         histories = claim_histories(runs)
+        papers = {paper.name: paper.short for run in runs for paper in run.papers}
+        exponents = exponent_histories(runs)
         self._page(
-            "history.html", "history.html", runs=runs, claims=histories, exponents=exponent_histories(runs)
+            "history.html", "history.html", runs=runs, claims=histories, exponents=exponents, papers=papers
         )
         self._page("compare.html", "compare.html", pairs=pairs)
-        self._page("graph.html", "graph.html")
+        steps = read_graph()
+        self._page("graph.html", "graph.html", steps=steps, drawing=drawing(steps), box=(WIDTH, HEIGHT))
         # Last: who finds it finds a complete site.
         self._page("index.html", "index.html", runs=self.runs)
 
     # -- one run ------------------------------------------------------------------------------------
 
     def _write_run(self, run: ShownRun) -> None:
-        self._page(f"{run.slug}/index.html", "run.html", run=run)
+        noise = noise_facts(run.records)
+        self._page(f"{run.slug}/index.html", "run.html", run=run, noise=noise)
+        loads = [
+            (paper, experiment, load(found))
+            for paper in run.papers
+            for experiment in paper.experiments.values()
+            if (found := timed_records(experiment.records))
+        ]
+        facts = machine_facts(run.records)
+        known = {"run": run, "facts": facts, "noise": noise, "loads": loads, "limits": flagged_runs}
+        self._page(f"{run.slug}/machine.html", "machine.html", MANY_FLAGGED=MANY_FLAGGED, **known)
+        self._page(f"{run.slug}/measured.html", "measured.html", run=run)
         for paper in run.papers:
             self._write_paper(run, paper)
 
@@ -169,15 +197,15 @@ class Site:
                     for paper, other in shared
                 ],
             )
-            changed = sum(verdict[0] != verdict[1] for verdict in pair.claims.values())
+            judged = [both for both in pair.claims.values() if not {*both} & {"", UNMEASURED}]
             found.append(
                 {
                     "here": here,
                     "there": there,
                     "page": name,
                     "papers": [paper for paper, _ in shared],
-                    "claims": len(pair.claims),
-                    "changed": changed,
+                    "judged": len(judged),
+                    "changed": len(pair.changed),
                     "rows": len(pair.rows),
                 }
             )
@@ -208,8 +236,9 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": _plural}
-    environment.globals |= {"ICONS": ICONS, "mark": mark}
+    environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": plural}
+    environment.filters |= {"of": after_number, "signed": _signed, "linked": _linked, "exponent": _exponent}
+    environment.globals |= {"ICONS": ICONS, "mark": mark, "UNASKED": UNASKED}
     return environment
 
 
@@ -250,6 +279,30 @@ def _number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else significant(float(value), digits)
 
 
-def _plural(count: int, noun: str, many: str = "") -> str:
-    """Format a count with its noun: 1 table, 2 tables."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+def _exponent(value: float | None) -> str:
+    return "–" if value is None else _signed(f"{value:z.2f}")
+
+
+def _signed(text: str) -> str:
+    """Return a text with minus signs in place of hyphens before numbers."""
+    return _HYPHEN.sub("\N{MINUS SIGN}", _NOTHING.sub(r"\1", text))
+
+
+def _linked(text: str, paper: ShownPaper, to: str) -> Markup:
+    """Return what was measured; an experiment that it names, with its size, is a link to the measurements."""
+    names = sorted(paper.experiments, key=len, reverse=True)
+    if not names:
+        return escape(_signed(text))
+    named = re.compile(
+        rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w-])((?:, [^\d:;,()]+)?, n = ([\d,]+\d))?"
+    )
+    parts, end = [], 0
+    for found in named.finditer(text):
+        shown = {"n": int(found[3].replace(",", ""))} if found[3] else {}
+        link = f"{to}{found[1]}.html{_fragment(shown)}"
+        parts += [
+            escape(_signed(text[end : found.start()])),
+            Markup('<a href="{}">{}</a>').format(link, found[0]),
+        ]
+        end = found.end()
+    return Markup("").join([*parts, escape(_signed(text[end:]))])

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.errors import StepError, one_line
 
 IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
@@ -29,6 +30,8 @@ QUANTITIES = {
     "certificate.n_nonbound": "non-bound SVs",
     "certificate.n_bound": "bound SVs",
     "peak_memory_bytes": "peak memory, bytes",
+    "noise.steal": "taken by the hypervisor, share",
+    "noise.frequency_mhz": "frequency, MHz",
 }
 """Numbers of a measurement that the site lists and plots."""
 
@@ -43,20 +46,33 @@ class Record:
     seed: int | None
     repeat: int | None
     status: str
-    flagged: bool
+    reason: str  # why there is no result, or ""
+    flagged: str  # why, or ""
     numbers: Mapping[str, float | None]  # by the keys of `QUANTITIES`
+    fields: Mapping[str, Any]  # the line, parsed
     line: str
     place: str  # file and number of the line
 
     def row(self) -> list[Any]:
         """Return the values as a row, in the order of `columns`."""
-        fixed = [self.contender, self.n, self.point, self.seed, self.repeat, self.status, self.flagged]
+        fixed = [
+            self.contender,
+            self.n,
+            self.point,
+            self.seed,
+            self.repeat,
+            self.status,
+            self.reason,
+            self.flagged,
+        ]
         return [*fixed, *(self.numbers.get(name) for name in QUANTITIES)]
 
 
 def columns() -> list[dict[str, str]]:
     """Return key and header of each column of `Record.row`."""
-    fixed = {name: name for name in ("contender", "n", "point", "seed", "repeat", "status", "flagged")}
+    fixed = {name: name for name in ("contender", "n", "point", "seed", "repeat", "status", "reason")} | {
+        "flagged": "flagged for"
+    }
     return [{"key": key, "header": header} for key, header in (fixed | QUANTITIES).items()]
 
 
@@ -88,7 +104,7 @@ def packed_records(folder: Path, paper: str) -> dict[str, list[Record]]:
     try:
         rows = pq.read_table(path).to_pylist()
     except (OSError, ValueError) as error:
-        raise StepError(f"{path}: is no Parquet file ({one_line(error)[:200]})") from None
+        raise StepError(f"{path}: is not a Parquet file ({one_line(error)[:200]})") from None
     for number, row in enumerate(rows, 1):
         line = _nest({key: value for key, value in row.items() if value is not None})
         place = f"{paper}/measurements.parquet, row {number:,}"
@@ -102,11 +118,11 @@ def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
     found: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
     if not path.is_file():
         return found
-    for number, text in enumerate(_read(path).splitlines(), 1):
+    for number, text in enumerate(read_text(path).splitlines(), 1):
         text = text.strip().removesuffix(",")
         if not text.startswith('{"contender"'):
             continue
-        row = _parsed(text, f"{path}:{number}")
+        row = json_object(text, f"{path}:{number}")
         for seed, run in row["runs"].items():
             record = Record(
                 n=int(row["n"]),
@@ -115,8 +131,10 @@ def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
                 seed=int(seed) if seed else None,
                 repeat=None,
                 status=run["status"],
-                flagged=False,
+                reason="",
+                flagged="",
                 numbers={name: run["counts"].get(name) for name in QUANTITIES},
+                fields=row,
                 line=text,
                 place=f"check.json:{number}",
             )
@@ -124,14 +142,16 @@ def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
     return found
 
 
-def script(records: Iterable[Record]) -> str:
+def script(records: Sequence[Record]) -> str:
     """Return the records as a classic script: modules and requests do not work from disk.
 
     A line that several records share is stored once.
     """
     lines: dict[tuple[str, str], int] = {}
     rows = [[*record.row(), lines.setdefault((record.place, record.line), len(lines))] for record in records]
-    content = {"columns": columns(), "rows": rows, "lines": [[place, text] for place, text in lines]}
+    names = {record.contender: display_name(record.contender) for record in records}
+    shown = [[place, text] for place, text in lines]
+    content = {"columns": columns(), "rows": rows, "lines": shown, "names": names}
     return f"window.svmreproRecords = {_for_script(content)};\n"
 
 
@@ -148,17 +168,21 @@ def _record(line: Mapping[str, Any], text: str, place: str) -> Record:
         seed=line.get("seed"),
         repeat=line.get("repeat"),
         status=line["status"],
-        flagged=bool(line.get("flagged")),
-        numbers={name: _nested(line, name) for name in QUANTITIES},
+        reason=line.get("reason") or "",
+        flagged=(line.get("flag_reason") or "yes") if line.get("flagged") else "",
+        numbers={name: nested(line, name) for name in QUANTITIES},
+        fields=line,
         line=text,
         place=place,
     )
 
 
-def _nested(line: Mapping[str, Any], name: str) -> float | None:
-    group, _, key = name.partition(".")
-    value = line.get(group)
-    return (value or {}).get(key) if key else value
+def nested(line: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a dotted name, such as ``certificate.gap``; None if there is none."""
+    value: Any = line
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,24 +206,26 @@ def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, str, Mapping[str, Any]]
     for path in paths:
         if not path.is_file():
             continue
-        for number, text in enumerate(_read(path).split("\n")[:-1], 1):
-            line = _parsed(text, f"{path}:{number}")
+        for number, text in enumerate(read_text(path).split("\n")[:-1], 1):
+            line = json_object(text, f"{path}:{number}")
             if {"n", "contender", "status"} <= line.keys():
                 yield number, text, line
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a file of text; an error names it."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StepError(f"{path}: {one_line(error)}") from None
 
 
-def _parsed(text: str, place: str) -> dict[str, Any]:
+def json_object(text: str, place: str) -> dict[str, Any]:
+    """Parse a JSON object; an error names its place, a file or one of its lines."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise StepError(f"{place}: is no JSON ({one_line(error)})") from None
+        raise StepError(f"{place}: is not JSON ({one_line(error)})") from None
     if not isinstance(found, dict):
-        raise StepError(f"{place}: is no JSON object")
+        raise StepError(f"{place}: is not a JSON object")
     return found

@@ -7,25 +7,34 @@ configuration that the run left in its folder, else from this project's own.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
+from svmrepro.workflow.analysis.number_text import plural
+from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, read_rows
 from svmrepro.workflow.archives import unpack
 from svmrepro.workflow.configuration import Config, load_config, read_config
 from svmrepro.workflow.configuration.paths import papers_in
-from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import BREAKS, COUNTED, HOLDS, OPEN, STAND_IN
 from svmrepro.workflow.site.page_tables import PageTable, read_table
-from svmrepro.workflow.site.records import Record, packed_records, reference_records, run_records
+from svmrepro.workflow.site.records import (
+    Record,
+    json_object,
+    packed_records,
+    read_text,
+    reference_records,
+    run_records,
+)
+from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
 
 _MARKS = {STAND_IN: "stand", HOLDS: "good", BREAKS: "bad", OPEN: "open"}
@@ -101,6 +110,57 @@ class ShownExperiment:
     records: Sequence[Record]
     laws: Sequence[Mapping[str, Any]] = ()
 
+    @property
+    def count(self) -> str:
+        """How many measurements there are, and how many runs did not take place."""
+        absent = sum(record.status == "not_run" for record in self.records)
+        said = plural(len(self.records) - absent, "measurement")
+        return f"{said}, {absent:,} not run" if absent else said
+
+    @property
+    def contenders(self) -> list[ShownContender]:
+        """The contenders, in the order of the records."""
+        found: dict[str, list[Record]] = {}
+        for record in self.records:
+            if record.status != "not_run":
+                found.setdefault(record.contender, []).append(record)
+        exponents = {law["contender"]: law["exponent"] for law in self.laws if not law["paper"]}
+        return [ShownContender(label, each, exponents.get(label)) for label, each in found.items()]
+
+
+@dataclass(frozen=True)
+class ShownContender:
+    """A contender's measurements in one experiment, and the exponent of its seconds, if it was fitted."""
+
+    label: str
+    records: Sequence[Record]
+    exponent: float | None
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return display_name(self.label)
+
+    @property
+    def solver(self) -> str:
+        """The solver's name in the registry, or ""."""
+        return str(self.records[0].fields.get("solver") or "")
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set, or ""."""
+        return str(self.records[0].fields.get("dataset") or "")
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes, increasing."""
+        return sorted({record.n for record in self.records})
+
+    @property
+    def solved(self) -> int:
+        """How many measurements ended with a certified solution."""
+        return sum(record.status == "optimal" for record in self.records)
+
 
 @dataclass(frozen=True)
 class ShownPaper:
@@ -115,9 +175,29 @@ class ShownPaper:
     provenance: str
 
     @property
+    def short(self) -> str:
+        """Author and year."""
+        return self.title.partition(",")[0]
+
+    @property
     def tally(self) -> list[tuple[str, str, int]]:
         """Verdict, class and number of the claims with each verdict that occurs."""
         return _tally(self.claims)
+
+    @property
+    def counted(self) -> str:
+        """How many claims the tally counts, and how many it leaves out."""
+        return _counted(self.claims)
+
+    @property
+    def cover(self) -> ShownFigure | None:
+        """The figure that is legible when small: the first one with the fewest panels."""
+        return min(self.figures, key=lambda figure: len(figure.panels) or 99, default=None)
+
+    @property
+    def records(self) -> list[Record]:
+        """All records of the paper."""
+        return [record for each in self.experiments.values() for record in each.records]
 
 
 @dataclass
@@ -182,6 +262,16 @@ class ShownRun:
         """Verdict, class and number over all papers."""
         return _tally([claim for paper in self.papers for claim in paper.claims])
 
+    @property
+    def counted(self) -> str:
+        """How many claims the tally counts, and how many it leaves out."""
+        return _counted([claim for paper in self.papers for claim in paper.claims])
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The measurements of all papers, as far as the folder has them."""
+        return timed_records(record for paper in self.papers for record in paper.records)
+
     @cached_property
     def figures_folder(self) -> Path | None:
         """The folder of the figures, or None."""
@@ -220,6 +310,11 @@ class ShownRun:
             if records:
                 title = known.experiments[each].title if known and each in known.experiments else each
                 experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()))
+        repeated = Counter(each.title for each in experiments.values())
+        experiments = {
+            each.name: replace(each, title=f"{each.title}: {each.name}") if repeated[each.title] > 1 else each
+            for each in experiments.values()
+        }
         return ShownPaper(
             name=name,
             title=known.title if known else foot.partition(";")[0] or name,
@@ -231,7 +326,7 @@ class ShownRun:
             ],
             figures=self._figures(name, artefacts),
             experiments=experiments,
-            provenance=foot,
+            provenance=_whole_provenance(foot, experiments.values()),
         )
 
     def _experiments(self, paper: str, known: Sequence[str], packed: Iterable[str]) -> list[str]:
@@ -253,11 +348,21 @@ class ShownRun:
                     title=artefact.title if artefact else path.stem.replace("-", " "),
                     caption=artefact.caption if artefact else "",
                     picture=path,
-                    experiments=artefact.experiments if artefact else (),
+                    experiments=artefact.experiments if artefact and artefact.measured else (),
                     panels=_json(numbers).get("panels", ()) if numbers.is_file() else (),
                 )
             )
         return found
+
+
+def _whole_provenance(foot: str, experiments: Iterable[ShownExperiment]) -> str:
+    """Return the line below a table with the numbers of the whole paper in place of that table's."""
+    parts = re.split(r"; (?=[\d,]+ measurement)", foot.rstrip("."))[:1]
+    records = timed_records(record for each in experiments for record in each.records)
+    if records:
+        flagged = sum(bool(record.flagged) for record in records)
+        parts.append(f"{plural(len(records), 'measurement')}, {flagged:,} flagged for other load")
+    return f"{'; '.join(parts)}." if foot else ""
 
 
 def _tally(claims: Iterable[ShownClaim]) -> list[tuple[str, str, int]]:
@@ -266,6 +371,12 @@ def _tally(claims: Iterable[ShownClaim]) -> list[tuple[str, str, int]]:
         ((verdict, mark(verdict), number) for verdict, number in count.items()),
         key=lambda each: (COLOURS.index(each[1]), each[0]),
     )
+
+
+def _counted(claims: Sequence[ShownClaim]) -> str:
+    aside = sum(not claim.tallied for claim in claims)
+    said = plural(len(claims) - aside, "claim")
+    return f"{said}, and {aside:,} not counted" if aside else said
 
 
 def read_folder(folder: Path, slug: str = "") -> ShownRun:
@@ -295,7 +406,7 @@ def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
     if place.is_file() and place.suffix == ".zip":
         return [(unpack(place, unpacked), _slug(Path(place.stem)))]
     if not place.is_dir():
-        raise StepError(f"{place} is no folder, and no archive of a run")
+        raise StepError(f"{place} is neither a folder nor an archive of a run")
     if _has_results(place):
         return [(place, "")]
     inside = sorted(path for path in (*place.glob("*"), *place.glob("*/*")) if _has_results(path))
@@ -348,10 +459,4 @@ def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise StepError(f"{path}: is no JSON ({one_line(error)})") from None
-    if not isinstance(found, dict):
-        raise StepError(f"{path}: is no JSON object")
-    return found
+    return json_object(read_text(path), str(path))

@@ -13,7 +13,8 @@ from typing import Any, NoReturn, get_type_hints
 from svmrepro.workflow.configuration import read_config
 from svmrepro.workflow.errors import run_safely
 
-#: Environment variable with a file for what a step answers; a command of ``svmrepro`` prints it at its end.
+#: Environment variable with a folder for what steps answer, each in a file of its name. A command of
+#: ``svmrepro`` prints the answers of the steps that it was asked for at its end.
 ANSWERS = "SVMREPRO_ANSWERS"
 
 
@@ -34,7 +35,8 @@ def run_step(step: Callable[..., int | None], answers: bool = False) -> NoReturn
     arguments = vars(_parser(step, module.__doc__ or "").parse_args())
     config = arguments.pop("config")
     if answers and os.environ.get(ANSWERS):
-        sys.stdout = Path(os.environ[ANSWERS]).open("a", encoding="utf-8")  # noqa: SIM115  closed at exit
+        answer = Path(os.environ[ANSWERS], Path(module.__file__ or "").stem)
+        sys.stdout = answer.open("a", encoding="utf-8")
     sys.exit(run_safely(lambda: step(read_config(config), **arguments) or 0))
 
 

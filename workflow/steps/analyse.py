@@ -10,7 +10,7 @@ from __future__ import annotations
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_contenders, fit_experiment
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import read_runs
-from svmrepro.workflow.analysis.tidy import collect_lines, to_csv
+from svmrepro.workflow.analysis.tidy import collect_lines, mixed_protocols, to_csv
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps._command_line import run_step
@@ -19,7 +19,10 @@ from svmrepro.workflow.steps._command_line import run_step
 def run(config: Config, paper: str, experiment: str) -> None:
     """Run the step; see the module docstring."""
     measurements = paths.measurements(config, paper, experiment)
-    atomic_write(measurements, to_csv(collect_lines(paths.job_files(config, paper, experiment))))
+    lines = collect_lines(paths.job_files(config, paper, experiment))
+    if mixed := mixed_protocols(lines):
+        print(mixed)
+    atomic_write(measurements, to_csv(lines))
     described = config.papers[paper].experiments[experiment]
     runs = read_runs([measurements])
     fits = fit_experiment(runs, described, PaperNumbers(paths.config_dir() / "papers", paper))

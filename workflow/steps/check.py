@@ -30,7 +30,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.results import plural
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError, writing
@@ -43,13 +43,14 @@ from svmrepro.workflow.judgement.check_file import (
     read_record,
 )
 from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
-from svmrepro.workflow.judgement.claims import UNASKED, clocked_claims
+from svmrepro.workflow.judgement.claims import HEADLINE, OPEN, UNASKED, clocked_claims, tally
 from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
     compare,
     fold,
     machine_identity,
     machine_records,
+    protocols,
     summarise,
 )
 from svmrepro.workflow.steps._command_line import run_step
@@ -65,6 +66,7 @@ def run(config: Config, *, write_reference: bool = False) -> int:
     verdicts = {name: _verdicts(config, paper) for name, paper in config.papers.items()}
     for name, rows in verdicts.items():
         print(_printed(config.papers[name].title, rows))
+    print(_undecided(verdicts))
     record = _record(config, verdicts)
     reference = paths.reference(config) / "check.json"
     outcome: ReferenceCheck | None = None
@@ -81,7 +83,7 @@ def run(config: Config, *, write_reference: bool = False) -> int:
     scale = f"reference run of the {config.scale} scale"
     if outcome is None:
         raise StepError(
-            f"nothing compared: there is no {scale} ({reference.parent}); "
+            f"nothing compared: there is no {scale} ({reference.parent}); in a clone, "
             "`./run reference` makes this run the reference"
         )
     if not outcome.of and not outcome.faults:
@@ -122,6 +124,7 @@ def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]])
         "measured": max((run.fields.get("time", "") for run in measured), default=""),
         "machine": machine_identity(runs),
         "machines": machine_records(runs),
+        "protocols": protocols(runs),
         "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
         "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
         "claims_on_paper": {
@@ -201,9 +204,17 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
         if row["on_paper"] != UNASKED:
             said += f" | on the paper's numbers: {row['on_paper']}"
         lines += textwrap.wrap(said, WIDTH, initial_indent=" " * 25, subsequent_indent=" " * 25)
-    tally = Counter(row["verdict"] for row in rows if row["counted"] == "yes")
-    lines.append(", ".join(f"{count} {verdict}" for verdict, count in tally.items()) or "no claims")
+    count = Counter(row["verdict"] for row in rows if row["counted"] == "yes")
+    lines.append(tally(count) or "no claims")
     return "\n".join(lines) + "\n"
+
+
+def _undecided(verdicts: Verdicts) -> str:
+    """Name the headline claims whose intervals straddle the bound; others are too small or not measured."""
+    headlines = [row for rows in verdicts.values() for row in rows if row.get("kind") == HEADLINE]
+    named = [row["id"] for row in headlines if row["verdict"] == OPEN]
+    said = f"Headline claims that noise leaves undecided: {len(named)} of {len(headlines)}"
+    return "\n".join(textwrap.wrap(f"{said}: {', '.join(named)}" if named else said, WIDTH)) + "\n"
 
 
 def _printed_comparison(outcome: ReferenceCheck) -> str:

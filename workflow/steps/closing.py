@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import Config, Experiment, paths
+from svmrepro.workflow.configuration import Config, Experiment, as_called, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
 
@@ -48,25 +48,22 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
         f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png   report: {page}",
         _next(config, lines),
     ]
-    return "\n".join(filter(None, text))
+    return as_called("\n".join(filter(None, text)))
 
 
 def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
-    """Count the verdicts on the papers of which every experiment is among the chosen."""
-    tally: Counter[str] = Counter()
+    """Count the verdicts, where they count, on the papers of which every experiment is among the chosen."""
+    from svmrepro.workflow.judgement.claims import tally  # heavy, and the Snakefile imports this module
+
+    count: Counter[str] = Counter()
     names = {experiment.name for experiment in chosen}
     for name, paper in config.papers.items():
         for artefact in paper.artefacts.values() if paper.experiments.keys() <= names else ():
             if artefact.kind == "claims":
                 with suppress(OSError), paths.table(config, name, artefact.name)["csv"].open() as stream:
-                    tally.update(row.get("verdict") or "" for row in csv.DictReader(stream))
-    many = {"holds": "hold", "does not hold": "do not hold"}
-    counts = ", ".join(
-        f"{count} {verdict if count == 1 else many.get(verdict, verdict)}"
-        for verdict, count in tally.most_common()
-        if verdict
-    )
-    return f"Claims: {counts}; `./run check` lists them." if counts else ""
+                    rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
+                    count.update(row["verdict"] for row in rows)
+    return f"Claims: {tally(count)}; `./run check` lists them." if count else ""
 
 
 def _not_run(lines: Sequence[Mapping[str, Any]]) -> str:

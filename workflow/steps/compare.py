@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from svmrepro.workflow.analysis.results import plural
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
@@ -80,6 +80,7 @@ def _closing(config: Config, pair: PairedRuns) -> str:
     lines = [
         f"Compared with {pair.there.folder} ({kind}): {plural(len(pair.rows), 'row')} in both, "
         f"{plural(len(pair.claims), 'claim')}, {len(changed)} with a different verdict.",
+        *([f"  note: {pair.other_protocol}"] if pair.other_protocol else []),
         *(f"  {paper}/{name}: {', other run: '.join(words[(paper, name)])}" for paper, name in changed[:10]),
         *(f"  {fault}" for fault in faults[:10]),
     ]

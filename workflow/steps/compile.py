@@ -16,7 +16,7 @@ from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import lock
-from svmrepro.workflow.measurement import machine
+from svmrepro.workflow.measurement import channel, machine
 from svmrepro.workflow.steps._command_line import run_step
 
 
@@ -29,9 +29,11 @@ def run(config: Config, output: Path) -> None:
     with lock(folder / "compile.lock"):
         from svmrepro.solvers import warm
 
-        began = time.process_time()
-        for solver, kernel, storage in todo:
+        began, send = time.process_time(), channel.sender()
+        for done, (solver, kernel, storage) in enumerate(todo, 1):
             warm(solver, kernel, storage)
+            if send is not None:
+                send({"compiled": done})
         seconds = time.process_time() - began
     print(f"compiled code for {len(todo)} combinations is ready ({seconds:.0f} s of CPU)", file=sys.stderr)
     atomic_write(output, "".join(f"{' '.join(parts)}\n" for parts in todo))

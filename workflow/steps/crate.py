@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 from svmrepro.workflow.analysis.columns import LICENCE
+from svmrepro.workflow.configuration import as_called
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 
@@ -45,7 +46,9 @@ def run(folder: Path) -> int:
         from rocrate.model.contextentity import ContextEntity
         from rocrate.rocrate import ROCrate
     except ImportError:
-        raise StepError("not installed: rocrate (extra crate); `./run pip install rocrate`") from None
+        raise StepError(
+            as_called("not installed: rocrate (extra crate); `./run pip install rocrate`")
+        ) from None
     measured = sorted(folder.glob(f"*/{MEASUREMENTS}"))
     if not measured:
         raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")

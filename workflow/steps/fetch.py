@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 
-from svmrepro.workflow.analysis.results import plural
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line

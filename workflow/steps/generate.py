@@ -34,7 +34,7 @@ def generate(config: Config, name: str) -> Marker:
             raise StepError(one_line(error)) from error
         if (first.y != second.y).any() or abs(first.X - second.X).sum() != 0:
             raise StepError(f"{name}: the generator does not repeat itself for n = {n}, seed = {seed}")
-    return Marker(name, True, (), time.time())
+    return Marker(name, available=True, missing=(), tried=time.time())
 
 
 def run(config: Config, dataset: str) -> None:

@@ -13,6 +13,7 @@ not run.
 from __future__ import annotations
 
 import os
+import random
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -27,9 +28,11 @@ from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance, load_test, register
+from svmrepro.workflow.measurement.instructions import Instructions
+from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
-from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.measurement.noise import pin_processor
 from svmrepro.workflow.steps._command_line import run_step
 
 
@@ -52,17 +55,18 @@ class _Last:
 class Measurer:
     """Measures the rows of a job."""
 
-    def __init__(self, config: Config, experiment: Experiment, progress: Progress) -> None:
+    def __init__(self, config: Config, experiment: Experiment, progress: JobProgress) -> None:
         self._config = config
         self._experiment = experiment
         self._progress = progress
         self._journal = Journal(paths.journal(config, experiment.paper, experiment.name))
         self._machine = machine.describe()
+        self._instructions = Instructions() if config.count_instructions else None
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-        current = {instance.key for instance in instances(experiment)}
+        current = {instance.fingerprint for instance in instances(experiment)}
         #: The examples are the same for all points of an axis, the test set for all rows with its seed.
         self._data, self._test = _Last(), _Last()
-        #: Valid lines by the key of their row, and those among them that record a limit.
+        #: Valid lines by the fingerprint of their instance, and those among them that record a limit.
         self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._limits: list[dict[str, Any]] = []
         for line in self._journal.lines():
@@ -82,7 +86,7 @@ class Measurer:
             except NotAvailable as error:
                 missing = str(error)
                 self._progress.note(f"n = {instance.n} not run: {missing}")
-        found = list(self._lines[instance.key])
+        found = list(self._lines[instance.fingerprint])
         measured = {line["contender"] for line in found}
         for contender in instance.contenders:
             if contender.label not in measured:
@@ -110,6 +114,7 @@ class Measurer:
             lambda encoding: load_instance(self._config, instance, encoding).X,
             point=instance.point,
             test=test,
+            instructions=self._instructions,
         )
         for contender, repeat in self._open_runs(instance, stopped):
             with self._progress.run(instance, contender, repeat) as report:
@@ -128,17 +133,25 @@ class Measurer:
         Yield the runs still to be made; re-evaluated after each run, since results can make others needless.
 
         The order of the contenders rotates by one with each repeat and permutation, so that no contender
-        always runs first.
+        always runs first. If the configuration asks for it, the order is random instead, anew in each repeat.
         """
         contenders = [contender for contender in instance.contenders if contender.label not in stopped]
         for repeat in range(self._experiment.repeats):
-            turn = (repeat + (instance.permutation or 0)) % len(contenders) if contenders else 0
-            for contender in contenders[turn:] + contenders[:turn]:
+            for contender in self._order(instance, contenders, repeat):
                 if self._wanted(instance, contender, repeat):
                     yield contender, repeat
 
+    def _order(self, instance: Instance, contenders: list[Contender], repeat: int) -> list[Contender]:
+        """Return the contenders in the order in which they run in a repeat."""
+        if self._config.shuffle is not None:
+            place = (self._experiment.name, instance.n, instance.seed, instance.point, repeat)
+            source = random.Random(repr((self._config.shuffle, *place)))
+            return source.sample(contenders, len(contenders))
+        turn = (repeat + (instance.permutation or 0)) % len(contenders) if contenders else 0
+        return contenders[turn:] + contenders[:turn]
+
     def _wanted(self, instance: Instance, contender: Contender, repeat: int) -> bool:
-        done = [line for line in self._lines[instance.key] if line["contender"] == contender.label]
+        done = [line for line in self._lines[instance.fingerprint] if line["contender"] == contender.label]
         if any(line["repeat"] == repeat or line["status"] in FINAL for line in done):
             return False
         budget = self._experiment.repeat_budget
@@ -167,7 +180,7 @@ class Measurer:
         return {
             "schema": SCHEMA,
             "run_id": self._run_id,
-            "row": instance.key,
+            "row": instance.fingerprint,
             "scale": self._config.scale,
             "paper": experiment.paper,
             "experiment": experiment.name,
@@ -191,13 +204,14 @@ class Measurer:
             "memory_limit_mb": contender.memory_limit_mb,
             "fingerprint": fingerprints.solver_fingerprint(contender.solver),
             "package": fingerprints.package_of(contender.solver),
+            "protocol": experiment.protocol,
             "machine": self._machine,
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             **result,
         }
 
 
-def measure_job(config: Config, experiment: Experiment, part: Job, progress: Progress) -> None:
+def measure_job(config: Config, experiment: Experiment, part: Job, progress: JobProgress) -> None:
     """Measure a job and write its file; see the module docstring.
 
     If a result cannot be written, everything measured before is in the journal.
@@ -207,8 +221,9 @@ def measure_job(config: Config, experiment: Experiment, part: Job, progress: Pro
     own_lock = journal.parent / ".locks" / f"{experiment.name}.{part.name}.lock"
     with (
         lock(own_lock, progress.waiting),
-        any_lock(paths.timing_slots(config), config.timed_jobs, progress.waiting),
+        any_lock(paths.timing_slots(config), config.timed_jobs, progress.waiting) as slot,
     ):
+        pin_processor(config.pin, slot, config.timed_jobs)
         progress.begin()
         measurer = Measurer(config, experiment, progress)
         lines = [line for instance in part.instances for line in measurer.measure(instance)]
@@ -223,7 +238,7 @@ def run(config: Config, paper: str, experiment: str, job: str, log: Path | None 
     register(config)
     described = config.experiment(paper, experiment)
     part = jobs.job(config, described, job)
-    with Progress(config, described, part, log) as progress:
+    with JobProgress(config, described, part, log) as progress:
         measure_job(config, described, part, progress)
 
 

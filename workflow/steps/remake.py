@@ -10,9 +10,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_contenders, fit_experiment
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.parquet import read_parquet
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.results import plural
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.analysis.tidy import to_csv
 from svmrepro.workflow.configuration import Config, load_config, paths

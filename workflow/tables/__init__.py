@@ -7,12 +7,13 @@ scaling          scaling exponents
 support_vectors  support vectors beside the paper
 contenders       contenders side by side
 claims           verdicts
+deviations       what is done in another way than in the paper
 traffic          bytes moved
 grid             problems over a grid of C and gamma
 adult_encoding   our encoding of Adult compared with the published one
 benchmarks       solvers over all experiments
 precision        solvers at equal precision
-peers            our solvers and others, with packages
+peers            our solvers and others, with packages; the table of ``svmrepro bench``
 parameters       parameters of the experiments
 permutations/    problems measured over permutations
 """

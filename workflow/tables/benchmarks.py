@@ -9,7 +9,7 @@ from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables import timing
-from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number, prose
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
 
@@ -53,6 +53,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             f"The paper's seconds are from a {results.numbers.machine}: compare ratios and exponents. "
             "Its seconds and ratios are at its own size, shown beside them."
         )
+    notes += timing.dash_notes(results, artefact.experiments)
     notes += timing.suspect_notes(results, artefact.experiments)
     shown = [column for column in columns if known or not column.paper]
     return table_of(results, artefact, shown, rows, notes=notes)
@@ -70,8 +71,10 @@ def reached(results: Results, experiment: str, contender: str) -> SizeRow:
 
 def _row(results: Results, name: str, contender: str, baseline: str) -> Mapping[str, Cell]:
     row = reached(results, name, contender)
+    experiment = results.experiment(name)
     cells = timing.fit_cells(results, name, contender)
-    cells["experiment"] = prose(name)
+    first = next(iter(experiment.contenders)) == contender
+    cells["experiment"] = Cell(name, experiment.title, detail=name if first else "")
     absent = results.why_missing(name, contender, row)
     cells["n"] = missing(absent, DASH) if absent else timing.size_cell(row)
     cells["seconds"] = timing.seconds_cell(results, name, contender, row)

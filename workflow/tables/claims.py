@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from svmrepro.workflow.analysis.results import Results
@@ -17,9 +17,8 @@ from svmrepro.workflow.judgement.claims import (
     OPEN,
     SMALL,
     STAND_IN,
-    UNASKED,
-    VERDICTS,
     Claim,
+    tally,
 )
 from svmrepro.workflow.judgement.verdicts import Verdict, judge, record, rule_text
 from svmrepro.workflow.tables.layout.cells import Cell, prose
@@ -48,7 +47,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("printed", "the paper's numbers", prose=True, shown=False),
     ]
     notes = [
-        *(_tally(kind, verdicts) for kind in (HEADLINE, DETAIL)),
+        *filter(None, (_tally(kind, verdicts) for kind in (HEADLINE, DETAIL))),
         "Not counted: self-checks, which test this program rather than the paper; claims by construction, "
         "which cannot fail; and rules about counted work, shown below the rule about seconds of the same "
         "sentence.",
@@ -65,16 +64,6 @@ def build(results: Results, artefact: Artefact) -> Table:
     return replace(table, record={"claims": [record(verdict) for verdict in verdicts]})
 
 
-def tally(count: Mapping[str, int]) -> str:
-    """Count verdicts in words: 1 holds, 2 do not hold."""
-    words = {HOLDS: "hold", STAND_IN: "hold on a stand-in", BREAKS: "do not hold"}
-    return ", ".join(
-        f"{count[name]} {name if count[name] == 1 else words.get(name, name)}"
-        for name in (*VERDICTS, UNASKED)
-        if count[name]
-    )
-
-
 def _ordered(claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims with those beside another directly after it."""
     return [
@@ -88,6 +77,8 @@ def _ordered(claims: Sequence[Claim]) -> list[Claim]:
 def _tally(kind: str, verdicts: Sequence[Verdict]) -> str:
     """Count the verdicts of one kind of claim: ours, and those on the paper's numbers."""
     counted = [verdict for verdict in verdicts if verdict.claim.counted and verdict.claim.kind == kind]
+    if not counted:
+        return ""
     ours = Counter(verdict.verdict for verdict in counted)
     theirs = Counter(verdict.on_paper for verdict in counted)
     name = {HEADLINE: "headline claims", DETAIL: "details"}[kind]

@@ -10,9 +10,12 @@ from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, missing, number, prose
+from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, missing, number, problem, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
+
+SETTINGS = {"cache_mb": ("cache", "MB"), "fold": ("folded", ""), "step_tol": ("step tolerance", "")}
+"""Storage or option -> its header and unit, where the name alone would not tell."""
 
 HITS, MISSES = "info.cache_hits", "info.cache_misses"
 
@@ -28,8 +31,11 @@ def build(results: Results, artefact: Artefact) -> Table:
     option = varying_option(results, artefact.experiments)
     axes: Sequence[str] = artefact.settings.get("axes", ())
     columns = [Column("experiment", "problem", prose=True), Column("n", "n")]
-    columns.append(Column("contender", option or "solver", prose=not option))
-    columns += [Column(f"axis_{axis}", axis, group="settings", prose=True, short=True) for axis in axes]
+    header, unit = SETTINGS.get(option, (option, ""))
+    columns.append(Column("contender", header or "solver", unit, prose=not option))
+    for axis in axes:
+        header, unit = SETTINGS.get(axis, (axis, ""))
+        columns.append(Column(f"axis_{axis}", header, unit, "settings", prose=True, short=True))
     columns.append(Column("seconds", "CPU seconds"))
     baseline = baseline_of(results, artefact)
     if baseline:
@@ -104,7 +110,7 @@ def varying_option(results: Results, names: Sequence[str]) -> str:
 def _row(results: Results, name: str, contender: str, row: SizeRow, option: str) -> dict[str, Cell]:
     experiment = results.experiment(name)
     cells = {
-        "experiment": prose(describe_problem(experiment)),
+        "experiment": problem(describe_problem(experiment)),
         "n": count(row.n),
         "contender": prose(display_name(contender)),
         "seconds": seconds_cell(results, name, contender, row),

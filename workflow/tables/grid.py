@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from svmrepro.workflow.analysis.grids import cells, compared, grid_runs
+from svmrepro.workflow.analysis.grids import cells, grid_runs, shared_cells
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, prose
@@ -51,8 +51,9 @@ def _row(results: Results, name: str, label: str, n: int) -> dict[str, Cell]:
         return {**row, "seconds": missing(group.untimed or "not run")}
     found = [list(cells(run).values()) for run in runs]
     first = next(iter(experiment.contenders))
-    above, below, _ = compared(group, results.group(name, first, n))
-    ratios = [one / other for one, other in zip(above, below, strict=True) if other > 0]
+    shared = shared_cells(group, results.group(name, first, n))
+    seconds = [[sum(cell.seconds for cell in each) for each in zip(*both, strict=True)] for both in shared]
+    ratios = [one / other for one, other in seconds if other > 0]
     return {
         **row,
         "certified": count(min(sum(cell.certified for cell in each) for each in found)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow, describe_kernel, display_name
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Config, Experiment
@@ -57,7 +57,7 @@ def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str
     value = partial(results.numbers.value, table, name, size)
     dense = experiment.contenders[contender].storage == "dense"
     cells = {
-        "experiment": prose(name),
+        "experiment": Cell(name, experiment.title, detail=name),
         "kernel": prose(_kernel(experiment)),
         "inputs": prose("no" if dense else "yes"),
         "cache": prose(_cache(results, experiment)),
@@ -81,9 +81,8 @@ def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str
 
 
 def _kernel(experiment: Experiment) -> str:
-    kernel = dict(experiment.kernel)
-    settings = [f"{key} {value:g}" for key, value in kernel.items() if key != "name"]
-    return ", ".join([str(kernel["name"]), *settings])
+    name, settings = describe_kernel(experiment)
+    return ", ".join([name, *settings])
 
 
 def _cache(results: Results, experiment: Experiment) -> str:

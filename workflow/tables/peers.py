@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from svmrepro.solvers import SOLVERS
+from svmrepro.solvers import SOLVERS, registry
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, NOT_INSTALLED, RELATIVE_GAP
 from svmrepro.workflow.configuration.model import Artefact
@@ -13,6 +13,13 @@ from svmrepro.workflow.tables.benchmarks import reached
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, table_of
 from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
+
+_BOUNDED = {
+    registry.KKT: "the KKT violation",
+    registry.GAP: "the duality gap over n C",
+    registry.RELATIVE_GAP: "the relative duality gap",
+}
+"""Promise of a solver -> what its tolerance bounds."""
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -48,8 +55,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "the 95 % interval; ratios are medians of ratios within one process, at that size. The certificate "
         "is recomputed from the data, for every solver alike. Peak memory: what a run adds to the process, "
         "with its caches, but without the examples; the largest of the repeats.",
-        "All solvers bound the KKT violation, not the gap: where the optimum is tiny, the "
-        "relative gap is large within the tolerance.",
+        _promises(results, names),
         *(
             ["LIBSVM has two rows by scikit-learn, for its dense and sparse code; the faster one counts."]
             if twice
@@ -60,6 +66,22 @@ def build(results: Results, artefact: Artefact) -> Table:
     return table_of(
         results, artefact, columns, rows, _solvers(results, names, relative, baseline), notes=notes
     )
+
+
+def _promises(results: Results, names: Sequence[str]) -> str:
+    """Say what the tolerance bounds, which is not the same for all solvers."""
+    found: dict[str, list[str]] = {}
+    contenders = [each for name in names for each in results.experiment(name).contenders.values()]
+    for label, solver in {each.label: each.solver for each in contenders}.items():
+        if solver in SOLVERS:
+            found.setdefault(SOLVERS[solver].promise, []).append(display_name(label))
+    if found.keys() <= {registry.KKT}:
+        return (
+            "All solvers bound the KKT violation, not the gap: where the optimum is tiny, the "
+            "relative gap is large within the tolerance."
+        )
+    said = "; ".join(f"{_BOUNDED[promise]} ({', '.join(labels)})" for promise, labels in found.items())
+    return f"The tolerance does not bound the same for all, so compare the gaps, too. It bounds {said}."
 
 
 def packages(results: Results, label: str) -> Sequence[str]:

@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.results import Results, describe_problem, displa
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import Interval
-from svmrepro.workflow.tables.layout.cells import Cell, count, median, missing, number, prose
+from svmrepro.workflow.tables.layout.cells import Cell, count, median, missing, number, problem, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.timing import suspect_notes
 
@@ -106,8 +106,8 @@ def _rows(
     n = (results.runs.sizes(name) or experiment.sizes)[-1]
     found = reached(results, name, n)
     rivals = {label: found.get(label, []) for label in experiment.contenders if label != yardstick}
-    problem = {"problem": prose(describe_problem(experiment)), "n": count(n)}
-    rows = {label: {**problem, "contender": prose(display_name(label))} for label in rivals}
+    described = {"problem": problem(describe_problem(experiment)), "n": count(n)}
+    rows = {label: {**described, "contender": prose(display_name(label))} for label in rivals}
     for place, target in enumerate(targets):
         best = {label: loosest(runs, target) for label, runs in rivals.items()}
         least = min((run.seconds.value for run in best.values() if run and run.seconds), default=0.0)
@@ -132,4 +132,8 @@ def _why_not(results: Results, name: str, n: int, label: str, runs: Sequence[Rea
         points = results.runs.points(name)
         return results.runs.group(name, label, n, points[0]).untimed if points else ""
     nearest = min(runs, key=lambda run: run.distance)
-    return nearest.group.untimed if nearest.distance <= target else f"not reached: {nearest.distance:.1e}"
+    return (
+        nearest.group.untimed
+        if nearest.distance <= target
+        else f"not reached: {nearest.distance:.1e} at best"
+    )

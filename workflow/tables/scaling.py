@@ -26,11 +26,11 @@ def build(results: Results, artefact: Artefact) -> Table:
             said = results.numbers.exponent(name, contender)
             if fitted is not None and said is not None:
                 difference = fitted.value - said
-                cells["difference"] = Cell(difference, f"{difference:+.2f}")
+                cells["difference"] = Cell(difference, f"{difference:+z.2f}")
             rows.append(cells)
     *columns, points = exponent_columns(rows)
     if any("difference" in row for row in rows):
-        columns.append(Column("difference", "time − printed"))
+        columns.append(Column("difference", "measured − printed"))
     columns += [Column("apart", "intervals of the two solvers", prose=True), points]
     notes = [
         "Each exponent is the slope of the least-squares line through the logarithms of the medians; "

@@ -32,7 +32,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "components and Hessian entries touched.",
         *suspect_notes(results, (name,)),
     ]
-    rows = [_row(results, name, row, solvers) for row in results.rows(name)]
+    rows = [_row(results, name, row, solvers) for row in results.own_rows(name)]
     return table_of(results, artefact, columns, rows, notes=notes, problem=describe_problem(experiment))
 
 

@@ -21,7 +21,9 @@ def build(results: Results, artefact: Artefact) -> Table:
     columns = [Column("experiment", "experiment", prose=True), Column("n", "n")]
     for kind, header in (*((kind, header) for kind, (_, header) in SUPPORT.items()), ("total", "all")):
         columns += beside_paper(kind, f"{header} support vectors", known=counted)
-    rows = [_row(results, name, results.main(name)[0], row) for name in names for row in results.rows(name)]
+    rows = [
+        _row(results, name, results.main(name)[0], row) for name in names for row in results.own_rows(name)
+    ]
     notes = ["Non-bound: strictly inside (0, C); bound: exactly at C."]
     if counted:
         notes += [

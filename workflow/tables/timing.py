@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from svmrepro.workflow.analysis.fits import PAPER
+from svmrepro.workflow.analysis.fits import OWN_SIZES, PAPER
 from svmrepro.workflow.analysis.printed_numbers import SCALING, TIMINGS, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.statistics import FEWEST_SIZES
+from svmrepro.workflow.statistics import FEWEST_SIZES, Fit
 from svmrepro.workflow.tables.layout.cells import (
     BLANK,
     DASH,
@@ -60,7 +60,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         results,
         artefact,
         _columns(results, name, above, below),
-        [_row(results, name, row, above, below) for row in results.rows(name)],
+        [_row(results, name, row, above, below) for row in results.own_rows(name)],
+        *nested_section(results, name, above, below),
         exponent_section(results, (name,)),
         notes=notes,
         problem=describe_problem(results.experiment(name)),
@@ -158,11 +159,17 @@ def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
         Column("paper_printed", "printed", group="exponent, paper", paper=True),
     ]
     known = any(row.get(column.key, BLANK).value is not None for row in rows for column in paper)
+    apart = any("own" in row for row in rows)
     return [
         Column("experiment", "experiment", prose=True),
         Column("contender", "solver", prose=True),
         Column("time", "CPU seconds", group="exponent, measured"),
         Column("work", "counted work", group="exponent, measured"),
+        *(
+            [Column("own", "CPU seconds, the paper's sizes alone", group="exponent, measured")]
+            if apart
+            else []
+        ),
         *(paper if known else []),
         Column("points", "sizes fitted", prose=True),
     ]
@@ -177,12 +184,22 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
         "contender": prose(display_name(contender)),
         "paper_refit": exponent(results.shown_exponent(experiment, contender, CPU, PAPER)),
         "paper_printed": printed(said),
-        "points": prose(f"{fit.points}: {fit.n_min:,} … {fit.n_max:,}" if fit and fit.points else "none"),
+        "points": prose(_sizes(fit) if fit and fit.points else "none"),
     }
     for key, quantity in (("time", CPU), ("work", WORK)):
         fitted = results.shown_exponent(experiment, contender, quantity)
         cells[key] = exponent(fitted) if fitted else missing(_NO_FIT, DASH)
+    if results.experiment(experiment).nested:
+        fitted = results.shown_exponent(experiment, contender, CPU, OWN_SIZES)
+        cells["own"] = exponent(fitted) if fitted else missing(_NO_FIT, DASH)
     return cells
+
+
+def _sizes(fit: Fit) -> str:
+    """Return the sizes of a fit: 6: 1,605 … 11,220; those too few for an exponent are called so."""
+    few = ", too few" if fit.points < FEWEST_SIZES else ""
+    last = f" … {fit.n_max:,}" if fit.n_max != fit.n_min else ""
+    return f"{fit.points}{few}: {fit.n_min:,}{last}"
 
 
 def _columns(results: Results, name: str, above: str, below: str) -> list[Column]:
@@ -205,6 +222,21 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
     ]
     # If the paper times no contender, seconds come first for all.
     return [Column("n", "n"), *(columns + others if compared else others + columns)]
+
+
+def nested_section(results: Results, name: str, above: str, below: str) -> list[TableSection]:
+    """Return the sizes between the paper's own, without its columns; empty if none of them was run."""
+    between = results.nested_rows(name)
+    timed = [label for label, each in results.experiment(name).contenders.items() if each.nested]
+    if not any(results.group(name, label, row.n).runs for row in between for label in timed):
+        return []
+    rows = [_row(results, name, row, above, below) for row in between]
+    absent = {
+        f"{label}_seconds" for label, each in results.experiment(name).contenders.items() if not each.nested
+    }
+    every = _columns(results, name, above, below)
+    columns = [column for column in every if not column.paper and column.key not in absent]
+    return [TableSection(columns, rows, "Sizes between the paper's")] if rows else []
 
 
 def _row(results: Results, name: str, row: SizeRow, above: str, below: str) -> dict[str, Cell]:

@@ -99,7 +99,7 @@ def test_an_encoding_reproduces_the_paper_or_does_not(rows):
 def test_a_subset_is_not_compared(rows, config):
     for words in (OWN["connect-4"], UNIT):
         subset = rows["connect-4", words]
-        assert subset["n"] == "4000" and float(subset["support_vectors"]) > 0
+        assert subset["n"] == "3000" and float(subset["support_vectors"]) > 0
         assert subset["verdict"] == subset["support_vectors_difference"] == ""
         assert subset["iterations_difference"] == subset["bounded_support_vectors_difference"] == ""
     (note,) = [note for note in notes(config) if note.startswith("Measured on a subset")]

@@ -64,12 +64,15 @@ def test_benchmarks_stand_beside_table_2(config):
     assert [row["n"] for row in (smo, light, chunking)] == ["11220", "11220", "800"]
     assert [float(row["time"]) for row in (smo, light)] == pytest.approx([1.7, 2.0])
     assert chunking["time"] == "" and "fewer than 4 sizes" in chunking["time_reason"]  # 200, 400 and 800
+    assert (smo["points"], chunking["points"]) == ("4: 200 … 11,220", "3, too few: 200 … 800")
     assert [row["paper_printed"] for row in (smo, light, chunking)] == ["1.8", "2.1", "3.1"]
     assert [row["paper_seconds"] for row in (smo, light, chunking)] == ["13.7", "217.9", "20711.3"]
     assert {row["paper_n"] for row in (smo, light, chunking)} == {"11221"}
     assert smo["ratio"] == smo["paper_ratio"] == ""
     assert float(chunking["ratio"]) == pytest.approx(4**1.3)  # at its own largest size, 4 times 200
     assert float(light["paper_ratio"]) == pytest.approx(217.9 / 13.7)
+    text = paths.table(config, PAPER, "benchmarks")["md"].read_text()
+    assert text.count("| Adult, linear (AdultLin) | SMO |") == 1 and "| Adult, linear | SVM-light |" in text
     # What the paper lacks is a dash.
     assert ("AdultGauss", "Chunking") not in found
     mnist, cached = found["MNIST", "SMO"], found["MNIST", "SVM-light, cached"]

@@ -25,6 +25,7 @@ from svmrepro.workflow.tables.layout.cells import (
     DASH,
     Cell,
     count,
+    exponent,
     median,
     missing,
     number,
@@ -61,6 +62,11 @@ def test_three_significant_digits(value, text):
     assert significant(value) == text
     with pytest.raises(ValueError, match="nan"):
         significant(float("nan"))
+
+
+def test_an_exponent_near_zero_has_no_sign():
+    cell = exponent(Interval(-0.001, -0.004, 0.54))
+    assert (cell.text, cell.detail) == ("0.00", "0.00 … 0.54") and cell.value == -0.001
 
 
 TABLE = Table(
@@ -130,7 +136,7 @@ def test_timing_table_says_what_the_paper_says(full):
     assert rows[16100]["chunking_paper_seconds_reason"] == "N/A in the paper"
     text = path.with_suffix(".md").read_text()
     assert "11,220 (paper: 11,221)" in text and "266 MHz Pentium II" in text
-    assert "117 measurements, 0 flagged" in text and "Example CPU" in text
+    assert "195 measurements, 0 flagged" in text and "Example CPU" in text
 
 
 def test_support_vectors_are_compared_row_by_row(full):
@@ -210,7 +216,7 @@ def test_the_one_option_that_varies_names_the_contenders(full):
     assert varying_option(varied, ["noise-linear"]) == "step_tol"
     artefact = Artefact("t", "contenders", "table", ("noise-linear",), "Title", "")
     table = contenders.build(varied, artefact)
-    assert [column.header for column in table.sections[0].columns][2] == "step_tol"
+    assert [column.header for column in table.sections[0].columns][2] == "step tolerance"
     assert table.sections[0].rows[0]["contender"].text == "0.001"
 
 
@@ -251,6 +257,10 @@ def test_other_load_is_marked_where_no_repeat_was_spared(tmp_path, flagged, mark
         ("chunking-csr", "Chunking, CSR"),
         ("violating-pair-bits", "Violating pair, bits"),
         ("my-LARS-variant", "My LARS variant"),
+        ("pasmo-20", "PA-SMO, 20 working sets"),
+        ("smo-longer-selection", "SMO, longer steps and selection"),
+        ("smo-unfolded-no-cache-no-shrinking-dense", "SMO, unfolded, no cache, no shrinking, dense"),
+        ("l2svm-mfn", "L2-SVM-MFN"),
     ],
 )
 def test_contenders_are_shown_by_name_variant_and_storage(label, shown):

@@ -80,7 +80,7 @@ def test_lengths_are_summed_over_permutations(tmp_path):
     assert [finding.interval.value for finding in share(results, {**spec, "shorter": -60})[:1]] == [10 / 55]
     assert share(results, {**spec, "longer": -80})[0].interval.value == 45 / 55
     assert share(results, {**spec, "longer": 0})[0].interval.value == 0
-    assert share(results, {**spec, "longer": 0})[1].reason == "no step was planned"
+    assert share(results, {**spec, "longer": 0})[1].reason == "no step was counted"
     for name in figures:
         svg = paths.figure(config, PAPER, name)["svg"].read_bytes()
         assert svg.count(b"<path") > 10 and b"<dc:date>" not in svg
@@ -95,7 +95,7 @@ def test_bytes_moved_stand_beside_the_speed_of_copying(tmp_path):
             line |= {"cpu_seconds": 3.0, "flagged": flagged, "info": info}
 
     config = permuted.measured(tmp_path, ["heart"], change, only=["traffic"])
-    smo, pasmo = rows_of(paths.table(config, PAPER, "traffic")["csv"])
+    smo, pasmo, _ = rows_of(paths.table(config, PAPER, "traffic")["csv"])
     shown = ("seconds", "gigabytes", "bandwidth", "copy_seconds", "ratio")
     assert [float(smo[key]) for key in shown] == [3, 8, 2, 2, 1.5]
     assert pasmo["ratio"] == "" and pasmo["seconds_reason"]

@@ -136,7 +136,7 @@ def more_work_elsewhere(now):
 
 
 LOST = {"counts": {}}
-ABSENT = "1 rows of the reference are no part of this run: adult-linear n = 1605, smo"
+ABSENT = "1 rows of the reference are not part of this run: adult-linear n = 1605, smo"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ ABSENT = "1 rows of the reference are no part of this run: adult-linear n = 1605
         (row(status="not_run", **LOST), "", "1 rows of the reference", 1),
         (row(setting={"C": "0.1"}), f"{ABSENT}: other settings;", "", 1),
         (without(n="1605", contender="smo", experiment="adult-linear"), f"{ABSENT};", "", 1),
-        (without(experiment="adult-linear"), "", "its experiment is no part of this run", 39),
+        (without(experiment="adult-linear"), "", "its experiment is not part of this run", 39),
         (
             every_row(status="not_run", **LOST),
             "not one row of the reference could be compared",

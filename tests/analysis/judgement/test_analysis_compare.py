@@ -263,7 +263,7 @@ def test_the_page_stands_alone(page):
 def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
     for against, message in (
         (None, "with what. name the folder"),
-        (tmp_path / "nowhere", "nowhere is no folder"),
+        (tmp_path / "nowhere", "nowhere is not a folder"),
         (other().parent, "holds no results of a run .* did you mean .*other"),
     ):
         config = replace(full, against=against and str(against))
@@ -285,7 +285,7 @@ def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
 
 def test_a_bad_folder_is_told_before_anything_is_measured(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StepError, match="against: nowhere is no folder"):
+    with pytest.raises(StepError, match="against: nowhere is not a folder"):
         Plan({"scale": "smoke", "against": "nowhere"})
     reference = Path(check.__file__).parents[2] / "results" / "reference" / "smoke"
     assert Plan({"scale": "smoke", "against": str(reference)}).config.against == str(reference)

@@ -190,15 +190,15 @@ def test_a_server_that_is_always_just_about_alive(site):
 @pytest.mark.parametrize(
     ("location", "said"),
     [
-        ("file:///etc/passwd", "which is no address"),
+        ("file:///etc/passwd", "which is not a valid address"),
         ("file://localhost/etc/passwd", "another scheme (file), refused"),
         ("https://127.0.0.1/toy", "another scheme (https), refused"),
-        ("data:text/plain,1", "which is no address"),
-        ("", "which is no address"),
+        ("data:text/plain,1", "which is not a valid address"),
+        ("", "which is not a valid address"),
         ("http://", "more than 5 redirects"),
         ("http://[", "Invalid IPv6 URL"),
-        ("http://127.0.0.1:99999/", "which is no address"),
-        ("http://127.0.0.1:x/", "which is no address"),
+        ("http://127.0.0.1:99999/", "which is not a valid address"),
+        ("http://127.0.0.1:x/", "which is not a valid address"),
     ],
 )
 def test_redirects_that_are_refused(site, location, said):

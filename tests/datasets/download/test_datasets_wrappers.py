@@ -11,7 +11,7 @@ import zlib
 import pytest
 from datasets_support import CONTENT, ROWS, compress_lzw, left_in, make_entry, put, sha, toy_file, zipped
 from support import ran
-from svmrepro.datasets.download._unpack import extract_member
+from svmrepro.datasets.download.unpacking import extract_member
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.registry import RegistryError
 
@@ -50,8 +50,8 @@ def test_a_member_of_an_archive(archive):
         (zipped({"C:/evil": b"", "set/toy": CONTENT}), "unsafe name"),
         (zipped({"other": CONTENT}), "no member set/toy"),
         (zipped({"set/toy": bytes(10_000_000)}), f"longer than the {len(CONTENT)} bytes expected"),
-        (b"PK not an archive at all", "no zip archive"),
-        (zipped({"set/toy": CONTENT})[:200], "no zip archive"),
+        (b"PK not an archive at all", "not a zip archive"),
+        (zipped({"set/toy": CONTENT})[:200], "not a zip archive"),
         (zipped({"set/toy": CONTENT}).replace(b"set/toy", b"set/t\xfdy", 1), "damaged"),
     ],
 )
@@ -166,7 +166,7 @@ BOMBS = {
 UNPACK = """
 import resource, sys
 from pathlib import Path
-from svmrepro.datasets.download._unpack import decompress, extract_member
+from svmrepro.datasets.download.unpacking import decompress, extract_member
 from svmrepro.datasets.errors import SourceError
 kind, path, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -205,7 +205,7 @@ def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site):
 WITHIN_A_GIGABYTE = """
 import resource, sys
 from pathlib import Path
-from svmrepro.datasets.download._unpack import decompress
+from svmrepro.datasets.download.unpacking import decompress
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
 decompress(Path(sys.argv[1]), "xz", Path(sys.argv[2]), 1000, "toy.xz")
 """

@@ -103,10 +103,10 @@ def test_numbers_that_are_refused(tmp_path, text, line, words):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("x,o,win\nx,1,loss\n", 2, "column 2: '1' is none of x, o, b"),
-        ("x,o,win\nx,X,loss\n", 2, "column 2: 'X' is none of"),
+        ("x,o,win\nx,1,loss\n", 2, "column 2: '1' is not one of x, o, b"),
+        ("x,o,win\nx,X,loss\n", 2, "column 2: 'X' is not one of"),
         ("x,o,win\nx,o,won\n", 2, "label 'won' where one of win, loss, draw"),
-        ("x,o,win\nx,q,draw\n", 2, "column 2: 'q' is none of"),
+        ("x,o,win\nx,q,draw\n", 2, "column 2: 'q' is not one of"),
         ("x,o,draw\nx,o,draw\n", 1, "no row is left"),
         ("x,o,win\nx,o,draw\n", 1, "one class only"),
     ],

@@ -56,8 +56,8 @@ def test_numbers_of_a_table_are_read_bit_for_bit(tmp_path):
         (TABLE + '1,"2\n3",1\n', {}, ":5: column 'name': '2\\n3' is not a number"),
         ("1,,0\n2,3,1\n", {}, ":1: column '2' has no value"),
         ("1,2,0\n2,3,0\n", {}, ":1: one class only: every example has the sign -1"),
-        (TABLE + '1,"2,1\n', {}, "is no table of text"),
-        (b"1,2,0\n\xff,2,1\n", {}, "is no table of text"),
+        (TABLE + '1,"2,1\n', {}, "is not a text table"),
+        (b"1,2,0\n\xff,2,1\n", {}, "is not a text table"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_with_its_line(tmp_path, text, settings, message):
@@ -96,8 +96,14 @@ def test_arrays_dense_and_sparse(tmp_path):
         ({"X": X, "y": Y + 1}, "row 2: label 2 where 0 or 1 was expected"),
         ({"X": X, "y": Y * 0}, "one class only"),
         ({"X": np.array([[object()]]), "y": Y}, "cannot be loaded when allow_pickle=False"),
-        ({"data": [1.0], "indices": [5], "indptr": [0, 1, 1], "shape": [2, 2], "y": Y}, "is no CSR matrix"),
-        ({"data": [1.0], "indices": [1], "indptr": [0, 9, 1], "shape": [2, 2], "y": Y}, "is no CSR matrix"),
+        (
+            {"data": [1.0], "indices": [5], "indptr": [0, 1, 1], "shape": [2, 2], "y": Y},
+            "is not a CSR matrix",
+        ),
+        (
+            {"data": [1.0], "indices": [1], "indptr": [0, 9, 1], "shape": [2, 2], "y": Y},
+            "is not a CSR matrix",
+        ),
         (
             {"data": [1.0], "indices": [0.5], "indptr": [0, 1], "shape": [1, 2], "y": Y},
             "indices: whole numbers",

@@ -85,7 +85,7 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once():
     assert measure(config)[0] == lines  # nothing is measured twice
     assert Forecast(config, experiment).left() == (0, 0.0)
     # With another tolerance of its own, it alone is measured again.
-    before, after = ([row.key for row in rows(each)] for each in (config, with_reference(1e-6)))
+    before, after = ([row.fingerprint for row in rows(each)] for each in (config, with_reference(1e-6)))
     assert before[:2] == after[:2] and before[2] != after[2]
     over_C = replace(experiment, axis="C", points=(0.001, 0.1))  # each point is a separate problem
     assert [len(row.contenders) for row in jobs.instances(over_C)] == [2, 2]
@@ -110,7 +110,7 @@ def test_total_C_is_shared_out_among_the_examples():
     ]
     # The same problem under another name has the same key.
     plain = replace(experiment, C=None, C_total=1000.0)
-    assert jobs.instances(total)[1].key == jobs.instances(plain)[0].key
+    assert jobs.instances(total)[1].fingerprint == jobs.instances(plain)[0].fingerprint
 
 
 def test_a_limit_stops_what_is_harder():
@@ -135,7 +135,7 @@ def test_a_limit_stops_what_is_harder():
 
 def test_keys_follow_axis_test_and_measures():
     def keys(**of):
-        return {row.key for row in rows(one(**of))}
+        return {row.fingerprint for row in rows(one(**of))}
 
     plain = keys()
     assert len(keys(axis={"C": [0.1, 0.2]})) == 4
@@ -221,7 +221,7 @@ PRBEP = {"measures": ["prbep"]}
         ({"axis": {}}, ".axis: needs exactly one of C, C_total and eps"),
         ({"axis": {"C": [1], "eps": [1]}}, ".axis: needs exactly one"),
         ({"axis": {"C": []}}, ".axis.C: "),
-        ({"axis": {"C": [1, 1]}}, ".axis.C: names something twice"),
+        ({"axis": {"C": [1, 1]}}, ".axis.C: contains duplicates"),
         ({"axis": {"C": [0]}}, ".axis.C[0]: "),
         ({"axis": {"C_total": [1]}}, ".axis: varies 'C_total'"),
         ({"measures": ["accurcy"]}, ".measures[0]: unknown measure 'accurcy'; did you mean 'accuracy'?"),

@@ -45,18 +45,18 @@ SMO = f"{AT}.contenders.smo"
         ({"experiments": {"platt1998": {"adult": {}}}}, "experiments.platt1998.adult: unknown experiment"),
         ({"datasets": {"mine": {}}}, "--config: datasets.mine: key 'path' is missing"),
         (experiment(iteration_limit=1.5), f"{AT}.iteration_limit: must be a whole number or .inf, not 1.5"),
-        (experiment(C=math.inf), f"{AT}.C: must be a number of a size that can be, not inf"),
+        (experiment(C=math.inf), f"{AT}.C: must be a number below 2^63 in size, not inf"),
         (experiment(C_total=3), "adult-linear: needs exactly one of C and C_total"),
         (experiment(sizes=[]), f"{AT}.sizes: must not be empty"),
         (experiment(sizes=[1605, -1]), f"{AT}.sizes[1]: must be at least 2, not -1"),
         (experiment(sizes=[99999]), f"{AT}.sizes[0]: adult: n = 99999: the set has 32561 rows"),
-        (experiment(sizes=[5, 5]), f"{AT}.sizes: names something twice: [5, 5]"),
+        (experiment(sizes=[5, 5]), f"{AT}.sizes: contains duplicates: [5, 5]"),
         (experiment(dataset="adlut"), f"{AT}.dataset: unknown data set 'adlut'; did you mean 'adult'?"),
         (experiment(kernel={"name": "gausian"}), f"{AT}.kernel.name: unknown kernel 'gausian'; did you"),
         (experiment(kernel={"gamma": 1}), f"{AT}.kernel: kernel linear: parameter 'gamma' unknown"),
         (experiment(seeds=[1]), f"{AT}.seeds: data set 'adult' is not generated: it takes no seed"),
         (contender(solver="sno"), f"{SMO}.solver: unknown solver 'sno'; did you mean 'smo'?"),
-        (contender(solver="my-module:f"), "'my-module:f' is no package.module:function"),
+        (contender(solver="my-module:f"), "'my-module:f' is not of the form package.module:function"),
         (contender("new", storage="csr"), f"{AT}.contenders.new: key 'solver' is missing"),
         (contender(storage="bitz"), f"{SMO}.storage: unknown storage 'bitz'; did you mean 'bits'?"),
         (contender(options={"step": 1}), f"{SMO}.options.step: unknown option of 'smo': 'step'; did you"),
@@ -333,5 +333,5 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):
     # Older rows used the solver's own cap; another limit makes another row.
     limits = ({}, {"iteration_limit": None}, {"iteration_limit": 500}, {"iteration_limit": math.inf})
     made = [load_config(experiment(**limit)).experiment("platt1998", "adult-linear") for limit in limits]
-    keys = [jobs.instances(each)[0].key for each in made]
+    keys = [jobs.instances(each)[0].fingerprint for each in made]
     assert keys[0] == keys[1] and len(set(keys)) == 3

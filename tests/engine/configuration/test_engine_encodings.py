@@ -44,11 +44,11 @@ def test_contenders_solve_the_same_permutation_in_their_encodings():
 
 def test_the_key_of_a_row_follows_the_encodings_of_its_contenders(monkeypatch):
     def keys(encoding):
-        return {row.key for row in rows(cards({"a": QUICK, "b": {**QUICK, "encoding": encoding}}))}
+        return {row.fingerprint for row in rows(cards({"a": QUICK, "b": {**QUICK, "encoding": encoding}}))}
 
     plain, hot, unit = (keys(encoding) for encoding in (None, "one-hot", "unit-interval"))
     assert not plain & hot and not hot & unit
-    assert plain == {row.key for row in rows(cards({"a": QUICK, "b": QUICK}))}
+    assert plain == {row.fingerprint for row in rows(cards({"a": QUICK, "b": QUICK}))}
     # An encoding that returns different arrays is measured again, and nothing else.
     monkeypatch.setattr(datasets, "ENCODING_VERSION", datasets.ENCODING_VERSION + 1)
     assert not keys("one-hot") & hot and keys(None) == plain

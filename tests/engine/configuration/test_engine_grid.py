@@ -6,13 +6,16 @@ import json
 import pytest
 from engine_support import refusal
 from support import rows_of
-from svmrepro.workflow.analysis.grids import cells, compared
+from svmrepro.workflow.analysis.grids import cells, shared_cells
+from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.judgement._grid_quantities import PER_ITERATION, grid_ratio, grid_share
 from svmrepro.workflow.measurement.data_sets import register
+from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.journal_line import read_lines
-from svmrepro.workflow.measurement.progress import Progress
+from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.steps import analyse, collect, plot, tabulate
 from svmrepro.workflow.steps.measure import measure_job
 
@@ -55,7 +58,7 @@ def measured(tmp_path_factory):
 def measure(config, folder):
     experiment = config.experiment("grid", NAME)
     part = jobs.job(config, experiment, "all")
-    with Progress(config, experiment, part, folder / "log.txt", io.StringIO()) as progress:
+    with JobProgress(config, experiment, part, folder / "log.txt", io.StringIO()) as progress:
         measure_job(config, experiment, part, progress)
     return read_lines(paths.job_file(config, "grid", NAME, "all"))
 
@@ -107,14 +110,32 @@ def test_table_and_figure_show_certified_cells_and_compare_what_both_solved(meas
     assert warm["ratio"] == "" and float(cold["ratio"]) > 0
     runs = read_runs([paths.measurements(config, "grid", NAME)])
     groups = {label: runs.group(NAME, label, 60) for label in runs.contenders(NAME)}
-    above, below, count = compared(groups["short"], groups["smo-newton-warm"])
-    assert (len(above), len(below), count) == (1, 1, certified)
+    (shared,) = shared_cells(groups["short"], groups["smo-newton-warm"])
     own, other = (cells(groups[label].runs[0]) for label in ("short", "smo-newton-warm"))
-    both = [place for place in ORDER if own[place].certified]
-    assert above == [pytest.approx(sum(own[place].seconds for place in both))]
-    assert below == [pytest.approx(sum(other[place].seconds for place in both))]
+    assert shared == [(own[place], other[place]) for place in ORDER if own[place].certified]
+    assert len(shared) == certified
     for suffix, path in paths.figure(config, "grid", "grid-cells").items():
         assert suffix == "json" or path.stat().st_size > 10_000
+
+
+def test_claims_count_the_cells_of_a_grid(measured):
+    config, lines = measured
+    analyse.run(config, "grid", NAME)
+    collect.run(config, "grid")
+    results = load(config, "grid", [NAME])
+    pair = ("smo-newton-warm", "smo-newton")
+    warm, cold = ([each for each in lines if each["contender"] == label] for label in pair)
+    both = list(zip(warm[0]["info"]["cells"], cold[0]["info"]["cells"], strict=True))
+    (share,) = grid_share(results, {"experiments": [NAME], "contenders": pair, "of": "iterations"})
+    fewer = sum(one["iterations"] < other["iterations"] for one, other in both) / len(both)
+    assert share.label.endswith(", n = 60") and share.interval.value == pytest.approx(fewer)
+    spec = {"experiments": [NAME], "above": pair[0], "below": pair[1]}
+    (steps,) = grid_ratio(results, {**spec, "of": "iterations"})
+    assert steps.interval == Interval.exact(warm[0]["iterations"] / cold[0]["iterations"])
+    (seconds,), (each,) = grid_ratio(results, spec), grid_ratio(results, {**spec, "of": PER_ITERATION})
+    assert seconds.interval.value == pytest.approx(each.interval.value * steps.interval.value)
+    (missing,) = grid_ratio(results, {**spec, "above": "libsvm"})
+    assert missing.interval is None and missing.reason
 
 
 def test_without_data_table_and_figure_say_so(tmp_path):
@@ -135,7 +156,7 @@ def test_the_grid_and_warm_starts_decide_what_is_measured():
     def key(**changes):
         config = load_config(overrides(**changes))
         (instance,) = jobs.instances(config.experiment("grid", NAME))
-        return instance.key
+        return instance.fingerprint
 
     cold = {**CONTENDERS, "smo-newton-warm": {"solver": "smo-newton", "warm": False}}
     more = {**GRID, "C": [1000, 1e-4, 1, 2]}

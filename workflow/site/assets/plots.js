@@ -1,7 +1,8 @@
 // Figures by Plotly: zoom, and the numbers behind a mark.
 "use strict";
 const SYMBOLS = { o: "circle", s: "square", "^": "triangle-up", v: "triangle-down", "<": "triangle-left", ">": "triangle-right",
-  D: "diamond", d: "diamond-tall", P: "cross", X: "x", "*": "star", p: "pentagon", h: "hexagon", "|": "line-ns-open" };
+  D: "diamond", d: "diamond-tall", P: "cross", X: "x", "*": "star", p: "pentagon", h: "hexagon", "|": "line-ns-open", _: "line-ew-open", x: "x-thin-open" };
+const symbolOf = (each) => { const name = SYMBOLS[each.marker] ?? "circle"; return each.hollow && !name.endsWith("-open") ? `${name}-open` : name; };
 const DASHES = { "-": "solid", "--": "dash", ":": "dot", "-.": "dashdot" };
 const colours = () => {
   // A colour as the browser resolved it, for the present theme.
@@ -19,14 +20,15 @@ const shade = (colour) => {
   const mix = Math.max(0, 0.62 - light);
   return "#" + [r, g, b].map((part) => Math.round(part + (255 - part) * mix).toString(16).padStart(2, "0")).join("");
 };
-// Ticks of a logarithmic axis: powers of ten, and if these are few also 2 and 5 times each.
-const ticks = (low, high) => {
-  const steps = Math.log10(high / low) < 2.2 ? [1, 2, 5] : [1];
+// Ticks of a logarithmic axis: powers of ten, and between them what `most` leaves room for.
+const ticks = (low, high, most = 9) => {
+  const decades = Math.log10(high / low);
+  const steps = 3 * decades <= most ? [1, 2, 5] : 2 * decades <= most ? [1, 3] : [1];
   const powers = [...Array(Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 5).keys()].map((place) => Math.floor(Math.log10(low)) - 2 + place);
   return powers.flatMap((power) => steps.map((step) => Number(`${step}e${power}`)));
 };
 const tickText = (value) => (value >= 1e5 || value < 1e-3 ? `${value.toExponential().replace(/^1e/, "10<sup>").replace(/^([25])e/, "$1·10<sup>").replace("+", "").replace("-", "−")}</sup>` : value.toLocaleString("en", { maximumFractionDigits: 4 }));
-const logTicks = (low, high) => { const at = ticks(low, high); return { tickmode: "array", tickvals: at, ticktext: at.map(tickText) }; };
+const logTicks = (low, high, most) => { const at = ticks(low, high, most); return { tickmode: "array", tickvals: at, ticktext: at.map(tickText) }; };
 const raised = (text) => text.replace(/\^(\S+)/g, "<sup>$1</sup>");
 const axisOf = (title, type, more = {}) => {
   const { ink, line } = colours();
@@ -39,7 +41,7 @@ const layoutOf = (x, y, more = {}) => {
     font: { family: "system-ui, sans-serif", size: 12, color: ink }, margin: { l: 56, r: 12, t: 8, b: 44 }, ...more };
 };
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"], doubleClick: "reset" };
-const said = (value) => (value == null ? "–" : Number(value).toLocaleString("en", { maximumSignificantDigits: 5 }));
+const said = (value, digits = 5) => (value == null ? "–" : (Number(value) + 0).toLocaleString("en", { maximumSignificantDigits: digits }).replace("-", "−"));
 
 // A panel of drawn numbers, see workflow/figures/drawn_data.py.
 const panelTraces = (panel) => {
@@ -48,7 +50,7 @@ const panelTraces = (panel) => {
     const colour = shade(each.colour);
     const trace = { x: each.x, y: each.y, mode: each.mode, name: each.name, type: "scatter", opacity: each.opacity, connectgaps: false, cliponaxis: true,
       line: { color: colour, width: each.mode.includes("markers") ? 1 : 1.6, dash: DASHES[each.line] ?? "solid" },
-      marker: { symbol: (SYMBOLS[each.marker] ?? "circle") + (each.hollow ? "-open" : ""), size: 8, color: colour, line: { width: each.hollow ? 1.5 : 0, color: colour } },
+      marker: { symbol: symbolOf(each), size: 8, color: colour, line: { width: symbolOf(each).endsWith("-open") ? 1.5 : 0, color: colour } },
       hovertemplate: `${each.name ? raised(each.name) + "<br>" : ""}%{customdata}<extra></extra>` };
     trace.customdata = each.x.map((x, at) => {
       const interval = each.low[at] == null ? "" : ` [${said(each.low[at])} … ${said(each.high[at])}]`;
@@ -65,11 +67,16 @@ const panelTraces = (panel) => {
       marker: { color: shade(each.colour), opacity: 0.6 }, hovertemplate: "%{x}, %{y}<extra></extra>" });
   return traces;
 };
-const panelAxis = (axis) => {
+const worthOf = (text) => {
+  const [, sign, number, power] = text.match(/^([+\u2212-]?)(?:([\d.,]+)(?:\^([\u2212-]?\d+))?)%?$/) ?? [];
+  return (sign === "\u2212" || sign === "-" ? -1 : 1) * (power ? Number(number) ** Number(power.replace("\u2212", "-")) : Number(number?.replaceAll(",", "")));
+};
+const panelAxis = (axis, most) => {
   const range = axis.scale === "log" ? axis.range.map(Math.log10) : axis.range;
   const lines = axis.label.split("\n");
-  const named = axis.ticks.some(([, text]) => !/^[\s\d.,k+\-\u2212^·×%]*$/.test(text));
-  const more = { range, ...(named ? { tickvals: axis.ticks.map(([at]) => at), ticktext: axis.ticks.map(([, text]) => text) } : axis.scale === "log" ? logTicks(...[...axis.range].sort((a, b) => a - b)) : {}) };
+  // Ticks that say another thing than their place, such as names, are the figure's own.
+  const named = axis.ticks.some(([at, text]) => !(Math.abs(worthOf(text) - at) <= 1e-6 * Math.abs(at)));
+  const more = { range, ...(named ? { tickvals: axis.ticks.map(([at]) => at), ticktext: axis.ticks.map(([, text]) => text) } : axis.scale === "log" ? logTicks(...[...axis.range].sort((a, b) => a - b), most) : {}) };
   return axisOf(lines.join("<br>"), axis.scale === "log" ? "log" : "linear", more);
 };
 const drawPanels = () => {
@@ -94,30 +101,43 @@ const drawPanels = () => {
     const notes = panel.notes.filter((note) => note.x != null && note.y != null).map((note) => ({
       x: panel.x.scale === "log" ? Math.log10(note.x) : note.x, y: panel.y.scale === "log" ? Math.log10(note.y) : note.y,
       text: note.text, showarrow: false, font: { size: 10, color: colours().quiet } }));
-    Plotly.newPlot(plot, panelTraces(panel), layoutOf(panelAxis(axis("x")), panelAxis(axis("y")), { annotations: notes, barmode: "overlay" }), CONFIG);
-    plot.on("plotly_click", ({ points: [point] }) => showPoint(place, panel, point));
+    const most = plot.clientWidth < 500 ? 5 : 9;
+    Plotly.newPlot(plot, panelTraces(panel), layoutOf({ ...panelAxis(axis("x"), most), tickangle: 0 }, panelAxis(axis("y"), 7), { annotations: notes, barmode: "overlay" }), CONFIG);
+    plot.on("plotly_click", ({ points: [point] }) => showPoint(place, { ...panel, x: axis("x") }, point));
   }
   drawLegend(panels);
 };
 const showPoint = (place, panel, point) => {
   const out = document.getElementById("point");
   out.textContent = [panel.title, point.data.name, point.customdata ?? `${said(point.x)}, ${said(point.y)}`].filter(Boolean).join(" · ") + " ";
-  if (place.dataset.link) {
+  const experiment = (JSON.parse(place.dataset.links)[panel.title]) ?? place.dataset.link;
+  if (experiment) {
     const link = document.createElement("a");
-    link.href = place.dataset.link + (panel.x.label.startsWith("training examples") ? `#n=${Math.round(point.x)}` : "");
+    link.href = experiment + (panel.x.label.startsWith("training examples") ? `#n=${Math.round(point.x)}` : "");
     link.textContent = "its measurements";
     out.append(link);
   }
 };
+// The outlines of Matplotlib's markers in a box of 12 by 12.
+const OUTLINES = { o: "M2.5 6a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z", s: "M2.5 2.5h7v7h-7z", "^": "M6 2l4.2 7.5H1.8z", v: "M6 10L1.8 2.5h8.4z", "<": "M2 6l7.5-4.2v8.4z", ">": "M10 6L2.5 1.8v8.4z",
+  D: "M6 1.5L10.5 6 6 10.5 1.5 6z", d: "M6 1L9 6 6 11 3 6z", P: "M4.5 1.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z", X: "M3.5 1.5L6 4l2.5-2.5 2 2L8 6l2.5 2.5-2 2L6 8l-2.5 2.5-2-2L4 6 1.5 3.5z", x: "M2.5 2.5l7 7M9.5 2.5l-7 7",
+  "*": "M6 1l1.3 3.4 3.7.2-2.9 2.3 1 3.6L6 8.5l-3.1 2 1-3.6L1 4.6l3.7-.2z", p: "M6 1.5l4.3 3.1-1.6 5.1H3.3L1.7 4.6z", h: "M6 1.5l3.9 2.2v4.6L6 10.5 2.1 8.3V3.7z", "|": "M6 1v10", _: "M1.5 6h9" };
+const signOf = (looks) => {
+  const make = (name, given) => { const made = document.createElementNS("http://www.w3.org/2000/svg", name); for (const [key, value] of Object.entries(given)) made.setAttribute(key, value); return made; };
+  const colour = new Set(looks.map((each) => each.colour)).size > 1 ? "currentColor" : shade(looks[0].colour);
+  const sign = make("svg", { width: 28, height: 12, "aria-hidden": "true" });
+  const line = looks.find((each) => each.mode.includes("lines"));
+  if (line) sign.append(make("path", { d: "M0 6h28", stroke: colour, "stroke-width": 1.6, "stroke-dasharray": { "--": "6 4", ":": "1.5 3", "-.": "6 3 1.5 3" }[line.line] ?? "none" }));
+  const marked = looks.find((each) => each.marker);
+  if (marked) sign.append(make("path", { d: OUTLINES[marked.marker] ?? OUTLINES.o, transform: "translate(8)", stroke: colour, "stroke-width": 1.4, fill: marked.hollow ? "var(--paper)" : colour }));
+  return sign;
+};
 const drawLegend = (panels) => {
-  const seen = new Map();
-  for (const each of panels.flatMap((panel) => panel.series)) if (each.name && (!seen.has(each.name) || each.marker)) seen.set(each.name, each);
-  document.getElementById("legend").replaceChildren(...[...seen.values()].map((each) => {
+  const named = new Map();
+  for (const each of panels.flatMap((panel) => panel.series)) if (each.name) named.set(each.name, [...(named.get(each.name) ?? []), each]);
+  document.getElementById("legend").replaceChildren(...[...named].map(([name, looks]) => {
     const item = document.createElement("li");
-    const sign = document.createElement("span");
-    sign.className = each.hollow ? "sign hollow" : "sign";
-    sign.style.setProperty("--sign", shade(each.colour));
-    item.append(sign, ...each.name.split(/(\^\S+)/).map((part) => {
+    item.append(signOf(looks), ...name.split(/(\^\S+)/).map((part) => {
       if (!part.startsWith("^")) return part;
       const power = document.createElement("sup");
       power.textContent = part.slice(1);
@@ -140,7 +160,7 @@ const listNumbers = () => {
     const headers = ["panel", "series", "x", "y", "low", "high"];
     headTable(table, headers);
     new DataTable(table, { ...tableOptions(table), paging: rows.length > 150, data: rows,
-      columns: headers.map((_, at) => ({ className: at < 2 ? "prose" : "", render: at < 2 ? DataTable.render.text() : { display: said } })) });
+      columns: headers.map((_, at) => ({ className: at < 2 ? "prose" : "", render: at < 2 ? DataTable.render.text() : { display: (value) => said(value) } })) });
   });
 };
 const drawPicture = () => {

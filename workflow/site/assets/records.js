@@ -1,17 +1,21 @@
 // The measurements of an experiment: plot, table, and the line of JSON behind each.
 "use strict";
 (() => {
-  const { columns, rows, lines } = window.svmreproRecords;
+  const { columns, rows, lines, names } = window.svmreproRecords;
   const laws = JSON.parse(document.getElementById("laws").textContent);
   const at = Object.fromEntries(columns.map(({ key }, place) => [key, place]));
   const FIRST = at.flagged + 1;
   const LINE = columns.length;
-  const used = columns.map((_, place) => place === at.contender || new Set(rows.map((row) => row[place])).size > 1 || (place >= FIRST && rows.some((row) => row[place] != null)));
+  const steady = new Set(["noise.steal", "noise.frequency_mhz"].map((key) => at[key]));
+  const used = columns.map((_, place) => place === at.contender || (place === at.reason ? rows.some((row) => row[place]) : new Set(rows.map((row) => row[place])).size > 1) || (place >= FIRST && !steady.has(place) && rows.some((row) => row[place] != null)));
+  const nameOf = (contender) => names?.[contender] ?? contender;
+  const shortPlace = (place) => place.match(/row [\d,]+$/)?.[0] ?? `line ${place.match(/\d+$/)?.[0] ?? ""}`;
   used[at.status] = rows.some((row) => row[at.status] !== "optimal");
   const PALETTE = ["#0b4f8a", "#c2410c", "#3f7d20", "#6b3fa0", "#8a6d00", "#0f766e", "#9d174d", "#475569"];
   const contenders = [...new Set(rows.map((row) => row[at.contender]))];
   const look = (contender) => contenders.indexOf(contender);
-  const tick = (value) => (Number.isInteger(value) ? value.toLocaleString("en") : said(value));
+  // Objectives of two solvers agree in their first digits.
+  const tick = (value, key) => (Number.isInteger(value) ? value.toLocaleString("en") : said(value, key === "certificate.dual" ? 9 : 5));
 
   const dialog = document.getElementById("line");
   const show = (number) => {
@@ -33,6 +37,7 @@
 
   const axis = used[at.point] ? "point" : used[at.n] ? "n" : "contender";
   const draw = () => {
+    if (!quantities.length) return;
     const key = select.value;
     const y = at[key];
     const values = rows.map((row) => row[y]).filter((value) => value != null);
@@ -40,43 +45,48 @@
     const traces = contenders.map((contender) => {
       const own = rows.filter((row) => row[at.contender] === contender && row[y] != null);
       const colour = shade(PALETTE[look(contender) % PALETTE.length]);
-      return { name: contender, type: "scatter", mode: "markers", x: own.map((row) => row[at[axis]]), y: own.map((row) => row[y]),
-        customdata: own.map((row) => row[LINE]), text: own.map((row) => [`n = ${tick(row[at.n])}`, row[at.point] != null && `point ${said(row[at.point])}`, row[at.seed] != null && `seed ${row[at.seed]}`, row[at.repeat] != null && `repeat ${row[at.repeat]}`, row[at.flagged] && "flagged", row[at.status] !== "optimal" && row[at.status].replace("_", " ")].filter(Boolean).join(", ")),
+      return { name: nameOf(contender), type: "scatter", mode: "markers", x: own.map((row) => (axis === "contender" ? nameOf(contender) : row[at[axis]])), y: own.map((row) => row[y]),
+        customdata: own.map((row) => row[LINE]), text: own.map((row) => [`n = ${tick(row[at.n])}`, row[at.point] != null && `point ${said(row[at.point])}`, row[at.seed] != null && `seed ${row[at.seed]}`, row[at.repeat] != null && `repeat ${row[at.repeat]}`, row[at.flagged] && `flagged: ${row[at.flagged]}`, row[at.status] !== "optimal" && row[at.status].replace("_", " ")].filter(Boolean).join(", ")),
         marker: { symbol: own.map((row) => Object.values(SYMBOLS)[look(contender) % 11] + (row[at.status] === "optimal" ? "" : "-open")), size: 8, color: colour, opacity: own.map((row) => (fits(row) ? 0.85 : 0.15)) },
         hovertemplate: `<b>%{fullData.name}</b><br>%{text}<br>%{y}<extra></extra>` };
     });
     if (key === "cpu_seconds" && axis === "n")
       for (const law of laws) {
         const colour = law.paper ? "#8c8c8c" : PALETTE[Math.max(0, look(law.contender)) % PALETTE.length];
-        traces.push({ name: `${law.contender}${law.paper ? " in the paper" : ""}: n<sup>${law.exponent.toFixed(2)}</sup>`, type: "scatter", mode: "lines", x: law.n, y: law.seconds, hoverinfo: "name", showlegend: law.paper, line: { color: shade(colour), width: 1.5, dash: law.paper ? "dash" : "solid" } });
+        traces.push({ name: `${nameOf(law.contender)}${law.paper ? " in the paper" : ""}: n<sup>${law.exponent.toFixed(2)}</sup>`, type: "scatter", mode: "lines", x: law.n, y: law.seconds, hoverinfo: "name", showlegend: law.paper, line: { color: shade(colour), width: 1.5, dash: law.paper ? "dash" : "solid" } });
       }
     const named = { n: "training examples", point: "point of the axis", contender: "" }[axis];
     const places = [...new Set(rows.map((row) => row[at[axis]]))].filter((value) => value > 0);
     const xType = axis === "contender" ? "category" : places.length > 1 && Math.max(...places) / Math.min(...places) > 5 ? "log" : "linear";
     const header = columns[y].header;
-    Plotly.react("plot", traces, layoutOf(axisOf(named, xType, xType === "log" ? logTicks(Math.min(...places), Math.max(...places)) : {}), axisOf(header, log ? "log" : "linear", log ? logTicks(Math.min(...values), Math.max(...values)) : {}), { showlegend: axis !== "contender", legend: { orientation: "h", y: -0.22 }, height: 460, margin: { l: 64, r: 12, t: 8, b: 60 } }), CONFIG);
+    Plotly.react("plot", traces, layoutOf(axisOf(named, xType, xType === "log" ? logTicks(Math.min(...places), Math.max(...places)) : {}), axisOf(header, log ? "log" : "linear", log ? logTicks(Math.min(...values), Math.max(...values), 7) : {}), { showlegend: axis !== "contender", legend: { orientation: "h", y: -0.22 }, height: 460, margin: { l: 64, r: 12, t: 8, b: 60 } }), CONFIG);
   };
   select.addEventListener("change", draw);
   addEventListener("themechange", draw);
   draw();
-  document.getElementById("plot").on("plotly_click", ({ points: [point] }) => point.customdata != null && show(point.customdata));
+  if (quantities.length) document.getElementById("plot").on("plotly_click", ({ points: [point] }) => point.customdata != null && show(point.customdata));
+  else for (const each of [document.getElementById("plot"), select.form]) each.hidden = true; // nothing was run
 
   const table = document.getElementById("records");
   const control = (content) => [{ target: 0, content }];
   const visible = columns.map((_, place) => place).filter((place) => used[place]);
-  headTable(table, [...visible.map((place) => columns[place].header), "line"]);
+  headTable(table, ["JSON", ...visible.map((place) => columns[place].header)]);
+  const worded = new Set([at.contender, at.status, at.reason, at.flagged]);
+  const words = { [at.contender]: nameOf, [at.status]: (status) => status.replaceAll("_", " ") };
+  const worth = (value, key) => (value == null || value === "" ? "–" : typeof value === "number" ? tick(value, key) : String(value));
   const api = new DataTable(table, { ...tableOptions(table), paging: rows.length > 50, pageLength: 25, data: rows,
-    columns: [...visible.map((place) => ({ data: place, className: place === at.contender || place === at.status ? "prose" : "",
-        columnControl: control(place === at.contender || place === at.status || place === at.n ? [["searchList"]] : ["searchDropdown"]),
-        render: (value, type) => (type !== "display" ? value ?? "" : value == null ? "–" : typeof value === "number" ? tick(value) : value === true ? "yes" : value === false ? "" : DataTable.util.escapeHtml ? DataTable.util.escapeHtml(value) : value) })),
-      { data: LINE, orderable: false, columnControl: [], render: (value, type) => (type === "display" ? `<button type="button" class="line" data-line="${value}">${lines[value][0].split("/").pop()}</button>` : lines[value][0]) }] });
+    columns: [
+      { data: LINE, className: "prose short", orderable: false, columnControl: [], render: (value, type) => (type === "display" ? `<button type="button" class="line" data-line="${value}" aria-label="Line of JSON, ${lines[value][0]}">${shortPlace(lines[value][0])}</button>` : lines[value][0]) },
+      ...visible.map((place) => ({ data: place, className: worded.has(place) ? "prose short" : "",
+        columnControl: control(place === at.contender || place === at.status || place === at.n ? [VALUES] : ["searchDropdown"]),
+        render: (value, type) => (type !== "display" && type !== "filter" ? value ?? "" : DataTable.util.escapeHtml(words[place]?.(value) ?? (worded.has(place) ? value : worth(value, columns[place].key)))) }))] });
   table.addEventListener("click", ({ target }) => target.matches?.("button.line") && show(Number(target.dataset.line)));
   if (shown.n || shown.contender) {
     api.search.fixed("link", (_, data, place) => fits(rows[place]));
     api.draw();
     const note = document.createElement("p");
     note.className = "filtered";
-    note.append(`Only ${[shown.n && `n = ${shown.n.map((n) => tick(Number(n))).join(", ")}`, shown.contender?.join(", ")].filter(Boolean).join("; ")}. `);
+    note.append(`Only ${[shown.n && `n = ${shown.n.map((n) => tick(Number(n))).join(", ")}`, shown.contender?.map(nameOf).join(", ")].filter(Boolean).join("; ")}. `);
     const all = document.createElement("button");
     all.type = "button";
     all.textContent = "Show all measurements";

@@ -1,9 +1,12 @@
 // Makes every table sortable and filterable, by DataTables.
 "use strict";
+const VALUES = { extend: "dropdown", text: "Choose values", content: ["searchList"] };
 const tableOptions = (table) => {
   // Of a header of two rows, the lower one has the columns.
   const target = Math.max(0, (table.tHead?.rows.length ?? 1) - 1);
   const control = (content) => [{ target, content }];
+  // A table that is seen at a glance needs no filter.
+  const few = (table.tBodies[0]?.rows.length ?? 99) < 8;
   const many = table.tBodies[0] ? table.tBodies[0].rows.length > 150 : true;
   return {
     paging: many,
@@ -12,11 +15,11 @@ const tableOptions = (table) => {
     order: [],
     autoWidth: false,
     titleRow: false,
-    layout: { topStart: "search", topEnd: "info", bottomStart: many ? "paging" : null, bottomEnd: null },
+    layout: { topStart: few ? null : "search", topEnd: few ? null : "info", bottomStart: many ? "paging" : null, bottomEnd: null },
     language: { search: "", searchPlaceholder: "Filter the rows", info: "_TOTAL_ rows", infoFiltered: "of _MAX_", infoEmpty: "no row", emptyTable: "no rows", zeroRecords: "no row fits" },
     columnDefs: [
-      { targets: "list", columnControl: control([["searchList"]]) },
-      { targets: "_all", columnControl: control(["searchDropdown"]) },
+      { targets: "list", columnControl: control(few ? [] : [VALUES]) },
+      { targets: "_all", columnControl: control(few ? [] : ["searchDropdown"]) },
     ],
     initComplete() {
       const box = this.api().table().container();

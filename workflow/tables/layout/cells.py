@@ -67,11 +67,11 @@ def median(values: Sequence[float], interval: Interval | None = None, *, noun: s
 
 
 def exponent(interval: Interval | None, reason: str = "") -> Cell:
-    """Return the cell of an exponent with two decimals and its interval."""
+    """Return the cell of an exponent with two decimals and its interval, never "-0.00"."""
     if interval is None:
         return missing(reason) if reason else BLANK
-    detail = "no interval" if interval.ends is None else "{:.2f} … {:.2f}".format(*interval.ends)
-    return Cell(interval.value, f"{interval.value:.2f}", interval.ends, detail)
+    detail = "no interval" if interval.ends is None else "{:z.2f} … {:z.2f}".format(*interval.ends)
+    return Cell(interval.value, f"{interval.value:z.2f}", interval.ends, detail)
 
 
 def count(value: float | int | None) -> Cell:
@@ -98,6 +98,11 @@ def percent(value: float | None) -> Cell:
 def prose(text: str, mark: str = "") -> Cell:
     """Return a cell of text."""
     return Cell(text, text, mark=mark if text else "")
+
+
+def problem(described: str) -> Cell:
+    """Return the cell of a described problem; below the head "problem" its first words say nothing."""
+    return Cell(described, described.removeprefix("Data set "))
 
 
 def missing(reason: str, text: str = "") -> Cell:

@@ -4,5 +4,6 @@ problems   the data sets, and the support vectors of their solutions
 paired     two contenders, with paired tests
 variants   variants against a baseline
 encodings  encodings of the same data
+readings   readings of an algorithm, scored by a paper's iterations
 _cells     common cells
 """

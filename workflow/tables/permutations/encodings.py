@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from svmrepro.workflow.analysis import permutations
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.permutations import COUNTS, ITERATIONS, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
-from svmrepro.workflow.analysis.results import Results, display_name, plural
+from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
 from svmrepro.workflow.statistics import Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose

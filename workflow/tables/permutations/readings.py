@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.permutations import DUAL, ITERATIONS, Family, Pairing
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
-from svmrepro.workflow.analysis.results import Results, plural
+from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import Group, pairs
 from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Contender

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from svmrepro.workflow.analysis import permutations
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
-from svmrepro.workflow.analysis.results import Results, display_name, plural
+from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER

@@ -11,15 +11,23 @@ WALL_GRAIN = 0.001
 OTHER_CORES = 0.2
 """A run is flagged if other processes used more than this many cores meanwhile."""
 
+STEAL = 0.05
+"""A run is flagged if the hypervisor took more than this share of its time for other machines."""
 
-def flag_reasons(wall_seconds: float, cpu_seconds: float, other_cores: float) -> list[str]:
+
+def flag_reasons(
+    wall_seconds: float, cpu_seconds: float, other_cores: float, steal: float | None = None
+) -> list[str]:
     """Return why the seconds of a run are doubtful; empty if it is not flagged.
 
-    ``other_cores`` is the average number of cores used by other processes meanwhile.
+    ``other_cores`` is the average number of cores used by other processes meanwhile, ``steal`` the share of
+    the time that the hypervisor took. Depending on the kernel, the CPU clock runs on in that time.
     """
     reasons = []
     if wall_seconds - cpu_seconds > max(WALL_EXCESS * cpu_seconds, WALL_GRAIN):
         reasons.append(f"wall time {wall_seconds:.3g} s against {cpu_seconds:.3g} s of CPU")
     if other_cores > OTHER_CORES:
         reasons.append(f"other processes used {other_cores:.1f} cores")
+    if steal is not None and steal > STEAL:
+        reasons.append(f"the hypervisor took {100 * steal:.0f} % of the time")
     return reasons

@@ -22,12 +22,9 @@ from svmrepro.datasets.files import CHUNK, storage_errors
 
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "compress": MAGIC}
 _OPEN: Final[dict[str, Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-# gzip and bz2 raise OSError for a damaged stream. Disk errors are told apart by the place where they occur.
-_BROKEN: Final = (
+DAMAGED: Final = (
     EOFError,
-    OSError,
-    RuntimeError,  # an encrypted member
-    NotImplementedError,  # an unknown compression method
+    RuntimeError,  # an encrypted member; its subclass NotImplementedError: an unknown compression method
     ValueError,
     MemoryError,  # a header that declares too large a size
     struct.error,
@@ -35,6 +32,14 @@ _BROKEN: Final = (
     lzma.LZMAError,
     zipfile.BadZipFile,
 )
+"""What Python's modules raise for a damaged or hostile stream, besides OSError."""
+# gzip and bz2 raise OSError for a damaged stream. Disk errors are told apart by the place where they occur.
+_BROKEN: Final = (*DAMAGED, OSError)
+METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The methods of compression that are accepted in zip archives.
+
+For others zipfile decompresses each chunk of input as a whole, without a bound on the output.
+"""
 
 
 def copy_stream(source: IO[bytes], target: Path, limit: int, name: str) -> None:
@@ -98,16 +103,14 @@ def extract_member(path: Path, member: str, target: Path, limit: int, name: str)
     try:
         archive = zipfile.ZipFile(path)
     except _BROKEN as error:
-        raise SourceError(f"{name} is no zip archive: {error}") from error
+        raise SourceError(f"{name} is not a zip archive: {error}") from error
     with archive:
         names = archive.namelist()
         _refuse_unsafe(names, name)
         if member not in names:
             raise SourceError(f"{name} has no member {member}")
         info = archive.getinfo(member)
-        # For other methods zipfile decompresses each chunk of input as a whole, without a bound on the
-        # output.
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        if info.compress_type not in METHODS:
             raise SourceError(
                 f"{member} of {name} is compressed by method {info.compress_type}, not by deflate"
             )

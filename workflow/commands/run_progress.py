@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.commands.display import clock, now
+from svmrepro.workflow.commands.status_line import clock, now
 from svmrepro.workflow.configuration import Experiment
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.errors import one_line
@@ -36,7 +36,7 @@ LONG = 600.0
 _ANSWERING = frozenset({"check", "compare"})
 
 
-class Monitor:
+class RunProgress:
     """The state of a run.
 
     Parameters
@@ -60,7 +60,7 @@ class Monitor:
         self._runs = self._made = 0
         self._running: dict[int, str] = {}
         self._done = self._steps = 0
-        self._others = self._to_compile = 0
+        self._others = self._to_compile = self._compiled = 0
         self._compiling = 0.0
         self._what = ""
         #: Messages that were printed once, and jobs that failed.
@@ -113,7 +113,8 @@ class Monitor:
         cores = max(1, int(getattr(self._plan.workflow.resource_settings, "cores", None) or 1))
         at_once = max(1, sum(rule == "measure" for rule in self._running.values()))
         passed = now() - self._compiling if self._compiling else 0.0
-        compiling = max(0.0, self._to_compile * COMPILE_SECONDS - passed)
+        each = passed / self._compiled if self._compiled else COMPILE_SECONDS
+        compiling = max(0.0, self._to_compile * each - passed)
         return seconds / at_once + self._others * STEP_SECONDS / cores + compiling
 
     def state(self) -> str:
@@ -128,6 +129,8 @@ class Monitor:
                 (said for rule, said in PHASES.items() if rule in running), _OTHER if running else ""
             )
             what = f"{phase}: {self._what}" if phase == PHASES["measure"] and self._what else phase
+            if phase == PHASES["compile_solvers"]:
+                what += f", {self._compiled}/{self._to_compile} done"
             runs = f"{self._made:,}/{max(self._runs, self._made):,} runs, " if self._runs else ""
             seconds = self.left()
             about = "" if seconds is None else f", about {duration(seconds)} left"
@@ -137,7 +140,8 @@ class Monitor:
     def experiments(self) -> list[Experiment]:
         """Return the experiments that were asked for, measured now or before."""
         dag = getattr(self._plan.workflow, "dag", None)
-        jobs = [job for job in dag.jobs if job.rule.name == "measure"] if dag else []
+        # A graph in which nothing is left to do counts as empty.
+        jobs = [] if dag is None else [job for job in dag.jobs if job.rule.name == "measure"]
         asked = dict.fromkeys((job.wildcards.paper, job.wildcards.experiment) for job in jobs)
         return [self._plan.config.experiment(*each) for each in asked]
 
@@ -155,6 +159,8 @@ class Monitor:
                     self._forecast.add(made)
                 if made["status"] in ("error", "uncertified"):
                     self._once(f"{made['experiment']} {made['contender']}", str(message["text"]))
+            elif "compiled" in message:
+                self._compiled = int(message["compiled"])
             elif "note" in message and " not run: " not in message["note"]:
                 self._once(str(message["note"]), str(message["note"]))
 

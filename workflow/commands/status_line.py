@@ -12,7 +12,7 @@ from typing import TextIO
 TICK_TERMINAL, TICK_PLAIN = 0.5, 30.0
 
 
-class Display:
+class StatusLine:
     """Shows a state line until it is closed, and messages above it.
 
     Parameters

@@ -30,7 +30,7 @@ _SENT = (
 )
 
 
-class Progress:
+class JobProgress:
     """Reports on a job to a stream, by default standard error, and in full to a log file.
 
     On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. If
@@ -57,7 +57,7 @@ class Progress:
         self._last_plain = -PLAIN_PAUSE
         self._untold = False
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> JobProgress:
         return self
 
     def __exit__(self, *_: object) -> None:

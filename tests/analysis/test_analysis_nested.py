@@ -1,0 +1,98 @@
+"""Sizes between the paper's: they narrow exponents, and are shown and judged apart from the paper's own."""
+
+import re
+
+import analysis_support as synthetic
+import pytest
+from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.configuration import config_dir, jobs, paths
+from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.judgement.claims import read_claims
+from svmrepro.workflow.judgement.verdicts import judge
+from svmrepro.workflow.steps import plot, tabulate
+
+NAME, OWN, NESTED = "adult-linear", [1605, 2265, 3185, 4781], [1900, 2700, 3900]
+
+
+def configured(**changes):
+    return load_config({"experiments": {"platt1998": {NAME: changes}}}).experiment("platt1998", NAME)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nested")
+    config = synthetic.make_config(
+        folder, [NAME], sizes=OWN, nested=NESTED, contenders={"chunking-face": {"nested": False}}
+    )
+    return load(synthetic.analyse(config), synthetic.PAPER, [NAME])
+
+
+def test_nested_sizes_lie_between_the_others():
+    found = configured(sizes=[1605, 3185], nested=[400, 1605, 1900, 2700, 8500])
+    assert (found.sizes, found.nested) == ((1605, 1900, 2700, 3185), (1900, 2700))
+    with pytest.raises(StepError, match=r"nested\[1\]"):
+        configured(sizes=[1605, 3185], nested=[1900, 99999])
+
+
+def test_sizes_of_the_command_line_stand_alone():
+    assert configured().nested
+    assert configured(sizes=[1605, 3185]).sizes == (1605, 3185)
+
+
+def test_the_smoke_scale_has_none():
+    assert not any(each.nested for each in load_config({"scale": "smoke"}).experiments)
+
+
+def test_a_contender_can_leave_nested_sizes_out():
+    experiment = configured()
+    rows = {row.n: {each.label for each in row.contenders} for row in jobs.instances(experiment)}
+    assert experiment.nested and all("chunking-face" not in rows[n] for n in experiment.nested)
+    assert all("chunking-face" in rows[n] for n in experiment.paper_sizes)
+    assert all({"smo", "chunking"} <= labels for labels in rows.values())
+
+
+def test_exponents_are_fitted_to_all_sizes_and_to_the_papers_alone(results):
+    every, own = (results.fit(NAME, "smo", CPU, source) for source in (MEASURED, OWN_SIZES))
+    assert (every.points, own.points) == (7, 4) and every.exponent != own.exponent
+    assert every.exponent.high - every.exponent.low < own.exponent.high - own.exponent.low
+
+
+def test_rules_on_printed_exponents_use_the_papers_sizes_and_ratios_its_rows(results):
+    file = config_dir() / "claims" / "platt1998.yaml"
+    claims = {
+        each.id: each for each in read_claims(file, list(load_config().papers[synthetic.PAPER].experiments))
+    }
+    (own,) = judge(claims["exponent-smo-adult-linear"], results).findings
+    assert own.interval == results.fit(NAME, "smo", CPU, OWN_SIZES).exponent
+    (apart,) = judge(claims["adult-linear-one-order"], results).findings
+    first, second = (results.fit(NAME, label, CPU).exponent for label in ("chunking", "smo"))
+    assert apart.interval == first.minus(second)
+    counted = judge(claims["adult-linear-support-vectors"], results).findings
+    assert [found.n for found in counted] == OWN
+
+
+def test_tables_and_figures_show_them_apart(results):
+    config = results.config
+    tabulate.run(config, synthetic.PAPER, ["timing-adult-linear", "scaling", "support-vectors"])
+    plot.run(config, synthetic.PAPER, ["loglog-adult-linear"])
+    folder = paths.results(config) / synthetic.PAPER
+    first, between, exponents = (folder / "timing-adult-linear.md").read_text().split("\n## ")
+    sizes = [re.findall(r"^\| ([\d,]+)", part, re.MULTILINE) for part in (first, between)]
+    assert sizes[0][: len(OWN)] == [f"{n:,}" for n in OWN] and sizes[1] == [f"{n:,}" for n in NESTED]
+    assert between.startswith("Sizes between the paper's") and "(paper)" not in between
+    assert "Chunking, face" not in between and "Chunking, face" in first
+    assert "the paper's sizes alone" in exponents and "7: 1,605" in exponents
+    assert "1,900" not in (folder / "support-vectors.md").read_text()
+    assert "small marks" in paths.figure(config, synthetic.PAPER, "loglog-adult-linear")["svg"].read_text()
+
+
+def test_sizes_between_of_which_none_was_run_are_left_out(tmp_path):
+    config = synthetic.make_config(tmp_path, [NAME], sizes=OWN, nested=NESTED)
+    made = [row for row in synthetic.records(config, NAME) if row["n"] not in NESTED]
+    synthetic.analyse(config, {NAME: made})
+    tabulate.run(config, synthetic.PAPER, ["timing-adult-linear"])
+    text = paths.table(config, synthetic.PAPER, "timing-adult-linear")["md"].read_text()
+    assert "Fitted exponents" in text and "Sizes between the paper's" not in text

@@ -1,0 +1,92 @@
+"""Solvers and data sets chosen by name: `svmrepro run -s SOLVER -d DATASET`."""
+
+import re
+
+import pytest
+from commands_support import svmrepro, told
+from svmrepro.workflow.commands.selection import FOLDERS, selected
+from svmrepro.workflow.configuration import load_config
+from svmrepro.workflow.errors import StepError
+
+SMOKE = [("--scale", {"scale": "smoke"})]
+OWN = "engine_solvers:quick"
+
+
+def chosen(solvers=(), data=(), more=()):
+    return load_config(selected([*SMOKE, *more], solvers, data))
+
+
+def test_only_the_named_solvers_and_data_sets_are_left():
+    config, whole = chosen(["smo", "svmlight"], ["adult"]), load_config(SMOKE)
+    assert {each.dataset for each in config.experiments} == {"adult"}
+    left = [contender for each in config.experiments for contender in each.contenders.values()]
+    assert left and all({each.label, each.solver} & {"smo", "svmlight"} for each in left)
+    asked = [each for each in whole.experiments if each.dataset == "adult"]
+    before = {label for each in asked for label, found in each.contenders.items() if found.solver == "smo"}
+    assert before <= {each.label for each in left}
+    assert "glasmachers2008" not in config.papers
+    assert config.results_dir.as_posix() == FOLDERS["results_dir"]
+
+
+def test_a_solver_of_ones_own_joins_the_others(monkeypatch):
+    monkeypatch.syspath_prepend("tests/engine")
+    config, whole = chosen([OWN], ["noise"]), load_config(SMOKE)
+    for each in config.experiments:
+        of_all = whole.experiment(each.paper, each.name).contenders
+        assert {found.solver for found in each.contenders.values()} == {
+            OWN,
+            *(found.solver for found in of_all.values()),
+        }
+    alone = chosen([OWN, "smo"], ["noise"]).experiments
+    assert {found.solver for each in alone for found in each.contenders.values()} == {OWN, "smo"}
+
+
+def test_a_folder_that_is_set_is_kept():
+    config = chosen(["smo"], ["noise"], [("--config", {"results_dir": "mine"})])
+    assert config.results_dir.as_posix() == "mine" and config.figures_dir.as_posix() == FOLDERS["figures_dir"]
+
+
+@pytest.mark.parametrize(
+    ("solvers", "data", "said"),
+    [
+        (["smoo"], [], "-s: no experiment of the smoke scale has 'smoo'; did you mean 'smo'?"),
+        ([], ["adlut"], "-d: no experiment of the smoke scale has 'adlut'; did you mean 'adult'?"),
+        (["svmperf"], ["noise"], "-s svmperf -d noise: no experiment of the smoke scale has both"),
+        (["nowhere.at:all"], [], "-s nowhere.at:all: there is no module 'nowhere' on the Python path"),
+        (["a b:c"], [], "-s a b:c: 'a b:c' is not of the form package.module:function"),
+    ],
+)
+def test_mistakes(solvers, data, said):
+    with pytest.raises(StepError) as caught:
+        chosen(solvers, data)
+    assert str(caught.value) == said
+
+
+def test_on_the_command_line(tmp_path):
+    words = ["run", "-s", "smo", "-d", "noise", "--scale", "smoke"]
+    ended = svmrepro(tmp_path, *words, "--dry-run")
+    assert ended.returncode == 0, ended.stderr
+    assert "loglog-noise-linear" in ended.stdout and "loglog-adult-linear" not in ended.stdout
+    line = told(svmrepro(tmp_path, *words, "adult-linear"))
+    assert line == "error: adult-linear: this experiment of platt1998 is not part of the smoke scale"
+
+
+def test_a_run_that_finds_everything_there_sums_up_too(tmp_path):
+    words = ["run", "timing-noise-linear", "-s", "smo", "-d", "noise", "--scale", "smoke"]
+    before = [*words, "--config", "repeats=1"]
+    for _ in range(2):
+        ended = svmrepro(tmp_path, *before)
+        assert ended.returncode == 0, ended.stderr
+        assert "\nEverything that was asked for was run.\n" in ended.stdout
+    assert ended.stdout.startswith("Nothing to be done")
+    assert (tmp_path / "results/selected/smoke/platt1998/timing-noise-linear.md").is_file()
+    assert not (tmp_path / "results/smoke").exists()
+
+
+def test_data_that_could_not_be_fetched_are_part_of_the_summary(tmp_path):
+    words = ["run", "heart", "-s", "smo", "-d", "heart", "--scale", "smoke", "--config", "repeats=1"]
+    ended = svmrepro(tmp_path, *words)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert any(re.fullmatch(r"Scale smoke: \d+ not run\.", line) for line in lines), ended.stdout
+    assert not any(line.startswith("data set heart") for line in lines)  # this is what `fetch` answers

@@ -1,0 +1,28 @@
+"""Write FINDINGS.md and docs/verdicts.md from their templates and the reference runs' numbers.
+
+The graph of the rules on the result site is written, too, from Snakemake's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from svmrepro.workflow.commands import checkout
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; name the texts that differ, with exit code 1"
+    )
+
+
+def run(given: argparse.Namespace, others: list[str]) -> int:
+    """Run the command."""
+    checkout.require("docs/templates")
+    os.environ["PYTHONPATH"] = str(checkout.ROOT / "docs")
+    options = ["--check"] if given.check else []
+    writers = ("sitekit.root_texts", "svmrepro.workflow.site.rule_graph")
+    return checkout.in_turn([[sys.executable, "-m", writer, *options] for writer in writers])

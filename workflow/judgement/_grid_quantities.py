@@ -1,0 +1,66 @@
+"""Quantities of claims about grids of C and gamma: shares of cells, and ratios of sums over them.
+
+Each function is a kind of quantity, as in `svmrepro.workflow.judgement._quantities`. Cells count that both
+contenders have certified. ``of`` is cpu_seconds (the default), iterations, or seconds-per-iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from svmrepro.workflow.analysis.grids import SolvedCell, shared_cells
+from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.statistics import Interval, mean_interval, median_interval
+
+PER_ITERATION = "seconds-per-iteration"
+
+Shared = Sequence[tuple[SolvedCell, SolvedCell]]
+"""The cells that two contenders have both certified."""
+
+
+def grid_share(results: Results, spec: Spec) -> list[Finding]:
+    """Share of the cells in which the first of ``contenders`` needs less than the second."""
+
+    def share(both: Shared, of: str) -> float:
+        return sum(_amount([one], of) < _amount([other], of) for one, other in both) / len(both)
+
+    return _by_grid(results, spec, spec["contenders"], share, mean_interval)
+
+
+def grid_ratio(results: Results, spec: Spec) -> list[Finding]:
+    """Ratio ``above`` / ``below`` of two contenders, of sums over the cells."""
+
+    def ratio(both: Shared, of: str) -> float:
+        top, bottom = (_amount(each, of) for each in zip(*both, strict=True))
+        return top / bottom
+
+    return _by_grid(results, spec, (spec["above"], spec["below"]), ratio, median_interval)
+
+
+def _amount(cells: Sequence[SolvedCell], of: str) -> float:
+    """Return the seconds, iterations, or seconds per iteration of some cells together."""
+    seconds, iterations = sum(cell.seconds for cell in cells), sum(cell.iterations for cell in cells)
+    return {CPU: seconds, "iterations": iterations, PER_ITERATION: seconds / max(iterations, 1)}[of]
+
+
+def _by_grid(
+    results: Results,
+    spec: Spec,
+    contenders: Sequence[str],
+    number: Callable[[Shared, str], float],
+    interval: Callable[[Sequence[float]], Interval],
+) -> list[Finding]:
+    """Return a finding for each experiment and size, from one number for each pair of runs."""
+    findings, timed = [], spec.get("of", CPU) != "iterations"
+    for name in spec["experiments"]:
+        experiment = results.experiment(name)
+        for n in experiment.sizes:
+            first, second = (results.group(name, label, n) for label in contenders)
+            values = [number(both, spec.get("of", CPU)) for both in shared_cells(first, second)]
+            found: Interval | str = first.reason or second.reason or "no cell was certified for both"
+            if values:
+                found = Interval.exact(values[0]) if len(set(values)) == 1 and not timed else interval(values)
+            findings.append(Finding.of(f"{experiment.title}, n = {n:,}", found, None, name, n))
+    return findings

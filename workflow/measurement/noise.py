@@ -1,0 +1,179 @@
+"""What may disturb the seconds of a run: the state of the processor, and limits on this process.
+
+`Surroundings` reads it from Linux's files under ``/proc`` and ``/sys``; what cannot be read is None.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.errors import StepError
+
+_UNLIMITED = 2**60
+"""The first version of cgroups gives a limit above this where there is none."""
+
+
+class Surroundings:
+    """The files of a Linux system below ``root``; the paths are found once, the contents read each time."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._cpus = root / "sys/devices/system/cpu"
+        self._cpuinfo = root / "proc/cpuinfo"
+        self._cpu_groups = _group_folders(root, "cpu")
+        self._memory_groups = _group_folders(root, "memory")
+
+    def read(self, cpu: int | None = None) -> dict[str, Any]:
+        """Return the state of a processor, by default the one that this thread runs on, and the limits.
+
+        It takes a fraction of a millisecond. The keys and their units are described in
+        `svmrepro.workflow.analysis.columns`.
+        """
+        cpu = _current_cpu() if cpu is None else cpu
+        return {
+            "cpu": cpu,
+            "frequency_mhz": None if cpu is None else self._frequency(cpu),
+            "governor": None if cpu is None else _text(self._cpus / f"cpu{cpu}/cpufreq/scaling_governor"),
+            "turbo": self._turbo(),
+            "cgroup_cpus": _least(map(_cpu_limit, self._cpu_groups)),
+            "cgroup_memory_bytes": _least(map(_memory_limit, self._memory_groups)),
+        }
+
+    def throttled(self) -> float | None:
+        """Return the seconds for which the limit on processors has stopped this process's cgroup so far."""
+        for folder in self._cpu_groups:
+            for line in (_text(folder / "cpu.stat") or "").splitlines():
+                name, _, value = line.partition(" ")
+                if name == "throttled_usec":
+                    return int(value) / 1e6
+                if name == "throttled_time":  # first version of cgroups
+                    return int(value) / 1e9
+        return None
+
+    def processors(self, allowed: Iterable[int]) -> list[int]:
+        """Order processors for pinning: one thread of each core first, from the last core to the first.
+
+        The first core serves most interrupts.
+        """
+        firsts: list[int] = []
+        others: list[int] = []
+        cores: set[str] = set()
+        for cpu in sorted(allowed, reverse=True):
+            core = _text(self._cpus / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+            (others if core in cores else firsts).append(cpu)
+            cores.add(core)
+        return firsts + others
+
+    def _frequency(self, cpu: int) -> float | None:
+        """Return the frequency in MHz; in a virtual machine that knows no other, the nominal one."""
+        with suppress(ValueError, TypeError):
+            return int(_text(self._cpus / f"cpu{cpu}/cpufreq/scaling_cur_freq")) / 1000  # type: ignore[arg-type]
+        with suppress(OSError, ValueError), self._cpuinfo.open(errors="replace") as stream:
+            here = False
+            for line in stream:
+                name, _, value = line.partition(":")
+                if name.strip() == "processor":
+                    here = int(value) == cpu
+                elif here and name.strip() == "cpu MHz":
+                    return float(value)
+        return None
+
+    def _turbo(self) -> bool | None:
+        for path, on in (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1")):
+            if (said := _text(self._cpus / path)) is not None:
+                return said == on
+        return None
+
+
+@cache
+def surroundings() -> Surroundings:
+    """Return those of this process."""
+    return Surroundings()
+
+
+def pin_processor(wanted: bool | Sequence[int], slot: int, jobs: int) -> None:
+    """Pin this process, and those that it starts, to one processor; without ``wanted`` do nothing.
+
+    ``wanted`` lists processors, one for each of ``jobs`` timed jobs that run side by side, or is True: any
+    that this process may use. ``slot`` is this job's place among them.
+    """
+    if wanted is False:
+        return
+    if not hasattr(os, "sched_setaffinity"):
+        raise StepError("pin: this system cannot pin a process to a processor; set pin to false")
+    allowed = os.sched_getaffinity(0)
+    processors = surroundings().processors(allowed) if wanted is True else list(wanted)
+    if lacking := sorted(set(processors) - allowed):
+        usable = ", ".join(map(str, sorted(allowed)))
+        raise StepError(f"pin: processor {lacking[0]} cannot be used here; those that can are {usable}")
+    if len(processors) < jobs:
+        few = f"{len(processors)} processor{'s' if len(processors) > 1 else ''}"
+        raise StepError(f"pin: {few} for {jobs} timed jobs at once; each needs one of its own (timed_jobs)")
+    os.sched_setaffinity(0, {processors[slot]})
+
+
+def _text(path: Path) -> str | None:
+    with suppress(OSError, UnicodeDecodeError):
+        return path.read_text(encoding="ascii").strip()
+    return None
+
+
+@cache
+def _getcpu() -> Callable[[], int] | None:
+    with suppress(OSError, AttributeError):
+        found: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
+        return found
+    return None
+
+
+def _current_cpu() -> int | None:
+    """Return the processor on which this thread runs."""
+    asked = _getcpu()
+    cpu = -1 if asked is None else asked()
+    return cpu if cpu >= 0 else None
+
+
+def _group_folders(root: Path, controller: str) -> list[Path]:
+    """Return the folders of this process's cgroup that may limit it, innermost first; both versions."""
+    base, place = root / "sys/fs/cgroup", None
+    for line in (_text(root / "proc/self/cgroup") or "").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controller in controllers.split(","):
+            base, place = base / controllers, path
+            break
+        if number == "0":
+            place = path
+    if place is None:
+        return []
+    if not base.is_dir():
+        base = base.with_name(controller)
+    inner = base / place.lstrip("/")
+    if ".." in inner.parts or not inner.is_dir():  # a container may see its own cgroup as the root
+        inner = base
+    return [inner, *(folder for folder in inner.parents if folder.is_relative_to(base))]
+
+
+def _cpu_limit(folder: Path) -> float | None:
+    """Return the limit in processors."""
+    both = _text(folder / "cpu.max") or " ".join(
+        _text(folder / name) or "" for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    )
+    found = re.fullmatch(r"(\d+) (\d+)", both)
+    return int(found[1]) / int(found[2]) if found and int(found[2]) else None
+
+
+def _memory_limit(folder: Path) -> int | None:
+    """Return the limit in bytes."""
+    said = _text(folder / "memory.max") or _text(folder / "memory.limit_in_bytes") or ""
+    return int(said) if said.isdecimal() and int(said) < _UNLIMITED else None
+
+
+def _least(values: Iterable[Any]) -> Any:
+    return min((value for value in values if value is not None), default=None)

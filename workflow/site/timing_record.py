@@ -1,0 +1,210 @@
+"""What the measurements of a run recorded of their machine and of noise, and where it matters."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from svmrepro.workflow.analysis.number_text import plural
+from svmrepro.workflow.measurement.flagged_runs import STEAL
+from svmrepro.workflow.site.records import Record, nested
+
+MANY_FLAGGED = 0.1
+"""Share of flagged measurements above which a run is called noisy."""
+
+FREQUENCY_SPREAD = 1.1
+"""Ratio of the highest and lowest frequency above which it is called unsteady."""
+
+FIRST_PROTOCOL = "1"
+"""Protocol of measurements that record none."""
+
+_MACHINE = {
+    "cpu": "processor",
+    "cpu_id": "kind of processor: family, model, stepping, instruction sets",
+    "cores": "cores",
+    "threads": "hardware threads",
+    "memory_bytes": "memory",
+    "os": "system",
+    "python": "Python",
+    "versions.numpy": "numpy",
+    "versions.scipy": "scipy",
+    "versions.numba": "numba",
+    "versions.llvmlite": "llvmlite",
+    "versions.scikit-learn": "scikit-learn",
+    "blas": "BLAS",
+    "commit": "commit of this project",
+}
+_MAY_DIFFER = ("commit",)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that was recorded: name, value in words, and a warning, "" if it does not matter."""
+
+    name: str
+    value: str
+    warning: str = ""
+
+
+@dataclass(frozen=True)
+class Load:
+    """Noise in one experiment: measurements, flagged ones, and the largest values; None: not recorded."""
+
+    measurements: int
+    flagged: int
+    steal: float | None
+    throttled_seconds: float | None
+    load_before: float | None
+
+
+def timed_records(records: Iterable[Record]) -> list[Record]:
+    """Return the records of runs that took place, and whose line tells more than counts."""
+    return [record for record in records if record.status != "not_run" and "machine" in record.fields]
+
+
+def machine_facts(records: Sequence[Record]) -> list[Fact]:
+    """Return the hardware and the versions that some measurements recorded."""
+    facts = []
+    for key, name in _MACHINE.items():
+        count = _count(records, f"machine.{key}", _gigabytes if key == "memory_bytes" else str)
+        if count:
+            warning = "Measurements of several kinds: their seconds are not combined."
+            facts.append(Fact(name, _listed(count), warning * (len(count) > 1 and key not in _MAY_DIFFER)))
+    return facts
+
+
+def noise_facts(records: Sequence[Record]) -> list[Fact]:
+    """Return what some measurements recorded of noise."""
+    if not records:
+        return []
+    flagged = sum(bool(record.flagged) for record in records)
+    share = flagged / len(records)
+    protocols = Counter(str(record.fields.get("protocol") or FIRST_PROTOCOL) for record in records)
+    loads = _values(records, "load_before")
+    facts = [
+        Fact(
+            "flagged for other load",
+            f"{flagged:,} of {plural(len(records), 'measurement')} ({100 * share:.1f} %)",
+            "Many seconds are upper bounds." * (share > MANY_FLAGGED),
+        ),
+        Fact(
+            "protocol of timing", _listed(protocols), "Their seconds are not combined." * (len(protocols) > 1)
+        ),
+    ]
+    if loads:
+        facts.append(
+            Fact(
+                "load of the machine before a run, over a minute",
+                f"median {statistics.median(loads):.2f}, largest {max(loads):.2f}",
+            )
+        )
+    recorded = [record for record in records if record.fields.get("noise")]
+    if not recorded:
+        return [*facts, Fact("state of the processor", "not recorded by the version that measured")]
+    if len(recorded) < len(records):
+        facts.append(
+            Fact(
+                "with the state of the processor",
+                f"{len(recorded):,} of {plural(len(records), 'measurement')}",
+            )
+        )
+    return [*facts, *_processor(recorded), *_limits(recorded)]
+
+
+def load(records: Sequence[Record]) -> Load:
+    """Return the noise in some measurements."""
+    return Load(
+        len(records),
+        sum(bool(record.flagged) for record in records),
+        max(_values(records, "noise.steal"), default=None),
+        sum(found) if (found := _values(records, "noise.throttled_seconds")) else None,
+        max(_values(records, "load_before"), default=None),
+    )
+
+
+def _processor(records: Sequence[Record]) -> list[Fact]:
+    frequencies = _values(records, "noise.frequency_mhz")
+    unsteady = bool(frequencies) and max(frequencies) > FREQUENCY_SPREAD * min(frequencies)
+    governors = _count(records, "noise.governor", str)
+    turbo = _count(records, "noise.turbo", lambda on: "on" if on else "off")
+    return [
+        Fact(
+            "frequency",
+            _range(frequencies, "MHz"),
+            "It changed during the run; compare counted work as well." * unsteady,
+        ),
+        Fact(
+            "governor",
+            _listed(governors) or _UNREAD,
+            "The frequency follows the load." * bool(governors.keys() - {"performance"}),
+        ),
+        Fact(
+            "turbo",
+            _listed(turbo) or _UNREAD,
+            "The frequency depends on heat and on the other cores." * ("on" in turbo),
+        ),
+        Fact("ended on processors", _listed(_count(records, "noise.cpu", str)) or _UNREAD),
+    ]
+
+
+def _limits(records: Sequence[Record]) -> list[Fact]:
+    steal = _values(records, "noise.steal")
+    above = sum(value > STEAL for value in steal)
+    throttled = _values(records, "noise.throttled_seconds")
+    stopped = [value for value in throttled if value > 0]
+    cpus = _count(records, "noise.cgroup_cpus", lambda value: f"{value:g}")
+    memory = _count(records, "noise.cgroup_memory_bytes", _gigabytes)
+    facts = [
+        Fact(
+            "taken by the hypervisor for other machines",
+            f"at most {100 * max(steal):.1f} % of the time in {len(steal):,} runs of at least 0.25 s; "
+            f"above {100 * STEAL:.0f} % in {above or 'none'}"
+            if steal
+            else _UNREAD,
+            "These runs are flagged." * bool(above),
+        ),
+        Fact("limit on processors (cgroup)", _listed(cpus) or "none"),
+        Fact(
+            "stopped by that limit",
+            (f"{sum(stopped):.2g} s in {plural(len(stopped), 'run')}" if stopped else "never")
+            if throttled
+            else _UNREAD,
+            "The limit is too low for undisturbed seconds." * bool(stopped),
+        ),
+        Fact("limit on memory (cgroup)", _listed(memory) or "none"),
+    ]
+    counted = _values(records, "noise.instructions")
+    return [*facts, Fact("instructions counted in", plural(len(counted), "run"))] if counted else facts
+
+
+_UNREAD = "not readable on this system"
+
+
+def _values(records: Iterable[Record], key: str) -> list[float]:
+    return [value for record in records if (value := nested(record.fields, key)) is not None]
+
+
+def _count(records: Iterable[Record], key: str, say: Callable[[Any], str]) -> Mapping[str, int]:
+    return Counter(say(value) for record in records if (value := nested(record.fields, key)) is not None)
+
+
+def _listed(count: Mapping[str, int]) -> str:
+    """Name a value, or several with the number of measurements of each, the most frequent first."""
+    if len(count) < 2:
+        return "".join(count)
+    ordered = sorted(count.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{value} ({number:,})" for value, number in ordered)
+
+
+def _range(values: Sequence[float], unit: str) -> str:
+    if not values:
+        return _UNREAD
+    low, high = f"{min(values):,.0f}", f"{max(values):,.0f}"
+    return f"{low} {unit}" if low == high else f"{low} … {high} {unit}"
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB"
