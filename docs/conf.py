@@ -19,7 +19,7 @@ copyright = f"{author}, MIT licence"
 version = release = _PROJECT["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sitekit"]
-exclude_patterns = ["sitekit", "Thumbs.db"]
+exclude_patterns = ["sitekit", "templates", "Thumbs.db"]
 nitpicky = True
 # Types of other packages: their documentation would have to be fetched.
 nitpick_ignore_regex = [("py:.*", r"(np|npt|numpy|scipy|sp|sklearn|pathlib|collections|typing)\..*|Path|Any")]

@@ -16,9 +16,11 @@ from sphinx.errors import ExtensionError
 
 from sitekit import mathml
 from sitekit.data_sets import data_set_table
+from sitekit.deviations import deviation_list
 from sitekit.examples import Examples
 from sitekit.main_findings import main_findings
 from sitekit.measurements import column_table, scales_table
+from sitekit.numbers import FILTERS, Numbers
 from sitekit.papers import PaperPage
 from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
 from sitekit.texts import TextError, Texts
@@ -31,6 +33,7 @@ _JINJA = jinja2.Environment(
     comment_end_string="##}",
     keep_trailing_newline=True,
 )
+_JINJA.filters.update(FILTERS)
 _HERE = Path(__file__).parent
 _PAPER = _JINJA.from_string((_HERE / "paper.md").read_text(encoding="utf-8"))
 
@@ -45,9 +48,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     """Resolve the links of a page and evaluate its expressions; an error ends the build in one line."""
     texts = Texts(Path(app.srcdir), docname)
+    numbers = Numbers(texts.root)
     offered = {
+        **numbers.functions(),
         "whole": texts.whole,
         "opening": texts.opening,
+        "body": lambda file, heading: texts.section(file, heading).body,
         "captions": texts.captions,
         "output": Examples(texts, source[0]).output,
         "columns": column_table,
@@ -57,11 +63,13 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "constant": constant,
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
+        "citation": lambda name: PaperPage(texts, name).citation,
+        "deviations": lambda name: deviation_list(texts, name),
         "paper": lambda name: _PAPER.render(page=PaperPage(texts, name), main=main_findings(texts, name)),
     }
     try:
         source[0] = _JINJA.from_string(texts.linked(source[0], texts.folder)).render(offered)
     except (TextError, jinja2.TemplateError) as error:
         raise ExtensionError(f"docs/{docname}.md: {error}") from error
-    for file in texts.read | {*_HERE.glob("*.py"), _HERE / "paper.md"}:
+    for file in texts.read | numbers.read | {*_HERE.glob("*.py"), _HERE / "paper.md"}:
         app.env.note_dependency(str(file), docname=docname)

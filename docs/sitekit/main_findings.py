@@ -1,7 +1,4 @@
-"""The three main findings on a paper: the first of its claims in docs/verdicts.md, a sentence each.
-
-`tests/docs` checks that page against the verdicts and numbers of the reference runs.
-"""
+"""The three main findings on a paper: the first of its claims in docs/verdicts.md, a sentence each."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ COUNT = 3
 
 _ROW = re.compile(
     r"^\| (?P<paper>\w+ \d{4}) \| (?P<claim>.+) \(`[\w.-]+`\) \| (?P<verdict>[\w ]+) "
-    r"\| (?P<measured>.+) \|$",
+    r"\| (?P<measured>.+) \| (?P<remark>.+) \|$",
     re.MULTILINE,
 )
 

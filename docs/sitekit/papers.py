@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 import yaml
 from svmrepro.workflow.configuration.model import Artefact, Paper, load_config
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, SMALL, STAND_IN, UNMEASURED
+from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, SMALL, STAND_IN, UNMEASURED, after_number
 
 from sitekit.texts import TextError, Texts
 
@@ -108,7 +108,7 @@ class PaperPage:
         # Tables of older reference runs have no column for this.
         counts = Counter(claim["verdict"] for claim in claims if claim.get("counted") != "no")
         table = _TEMPLATES.get_template("claims.html")
-        return _raw(table.render(claims=claims, counts=counts, marks=_MARKS))
+        return _raw(table.render(claims=claims, counts=counts, marks=_MARKS, after_number=after_number))
 
     def artefacts(self) -> str:
         """Return every table and figure of the run that is shown, experiment by experiment."""

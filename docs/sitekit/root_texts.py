@@ -1,0 +1,83 @@
+"""Texts that are also read as plain files, written from ``docs/templates`` with the reference runs' numbers.
+
+``./run texts`` writes them; with ``--check`` it only says which differ from their template.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jinja2
+
+from sitekit.numbers import FILTERS, Numbers, filled
+from sitekit.texts import TextError
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+#: Each text and its template, both relative to the repository.
+TEXTS = {
+    "FINDINGS.md": "docs/templates/FINDINGS.md",
+    "docs/verdicts.md": "docs/templates/verdicts.md",
+}
+
+
+def written(text: str, root: Path = ROOT) -> str:
+    """
+    Return a text with the numbers of the reference runs.
+
+    Parameters
+    ----------
+    text
+        A key of `TEXTS`.
+    root
+        The repository.
+
+    Raises
+    ------
+    TextError
+        Naming the template, if a number that it asks for does not exist.
+    """
+    template = TEXTS[text]
+    jinja = environment(Numbers(root))
+    try:
+        return filled(jinja.from_string((root / template).read_text(encoding="utf-8")).render())
+    except (TextError, jinja2.TemplateError, KeyError, TypeError) as error:
+        line = f":{error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
+        raise TextError(f"{template}{line}: {error}") from error
+
+
+def environment(numbers: Numbers) -> jinja2.Environment:
+    """Return the environment of the templates."""
+    found = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        comment_start_string="{##",
+        comment_end_string="##}",
+        keep_trailing_newline=True,
+        trim_blocks=True,
+    )
+    found.globals.update(numbers.functions())
+    found.filters.update(FILTERS)
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Write all texts, or with ``--check`` only name those that differ; return the exit code."""
+    stale = []
+    for text in TEXTS:
+        try:
+            new = written(text)
+        except TextError as error:
+            print(f"texts: {error}", file=sys.stderr)
+            return 1
+        file = ROOT / text
+        if file.read_text(encoding="utf-8") != new:
+            stale.append(text)
+            if "--check" not in arguments:
+                file.write_text(new, encoding="utf-8")
+    if stale:
+        print("\n".join(stale))
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
