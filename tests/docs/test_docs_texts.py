@@ -40,7 +40,7 @@ def numbers(tmp_path):
         "does not hold,two,detail,no,rule met by 1 of 2; worst: b: 0.1; range 0.1 (b) to 2 (a)\n"
     )
     (folder / "claims.md").write_text(
-        "*Paper; last measured 2026-01-02; A (R) B; commit abc, def; 1,234 measurements, 5 flagged for load.*\n"
+        "*Paper; last measured 2026-01-02; A (R) B; commit ab, cd; 1,234 measurements, 5 flagged for load.*\n"
     )
     return Numbers(tmp_path)
 
@@ -50,7 +50,7 @@ def test_numbers_by_row_and_column(numbers):
     assert numbers.cell("default/paper/table", "reason", set="b") == "stopped"
     assert list(numbers.column("default/paper/table", "seconds", set="a")) == [0.5, 1.25]
     assert numbers.rows("default/paper/table") == 3
-    assert numbers.run_of("default/paper")[:3] == ("2026-01-02", "A (R) B", "abc, def")
+    assert numbers.run_of("default/paper")[:3] == ("2026-01-02", "A (R) B", "ab, cd")
     assert numbers.run_of("default/paper").measurements == 1234
     assert numbers.tally("default/paper") == {
         **dict.fromkeys(numbers.tally("default/paper"), 0),
