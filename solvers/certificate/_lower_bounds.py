@@ -30,6 +30,7 @@ Vector = npt.NDArray[np.float64]
 _SEARCH_ENTRIES = 2e8  # stored entries that coordinate descent may read: about a second
 _SEARCH_SWEEPS = 10_000
 _SEARCH_PLANES = 25
+_ROUNDED = 1e-12  # share of its bound that rounding may take from a multiplier at it
 
 
 class Bound(NamedTuple):
@@ -50,9 +51,10 @@ class Bound(NamedTuple):
         return cls(linear - 0.5 * (square + penalty), error + wrong)
 
     def counted(self, alpha: Vector, top: Any) -> Bound:
-        """Return the bound with the numbers of multipliers at ``top`` and below it."""
-        inside = np.count_nonzero((alpha > 0) & (alpha < top))
-        return self._replace(n_bound=int(np.count_nonzero(alpha == top)), n_nonbound=int(inside))
+        """Return the bound with the numbers of multipliers at ``top``, but for rounding, and below it."""
+        at_top = alpha >= top * (1.0 - _ROUNDED)
+        inside = np.count_nonzero((alpha > 0) & ~at_top)
+        return self._replace(n_bound=int(np.count_nonzero(at_top)), n_nonbound=int(inside))
 
 
 def of_multipliers(problem: Problem, alpha: Vector, loss: str) -> Bound:

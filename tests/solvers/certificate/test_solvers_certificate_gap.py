@@ -98,6 +98,16 @@ def test_dual_of_pairs_is_a_lower_bound() -> None:
 TWO = Problem([[1.0], [-1.0]], [1, -1], 0.5, bias=False)
 
 
+@pytest.mark.parametrize("ulps", range(-3, 4))
+def test_rounding_moves_no_multiplier_from_its_bound(ulps: int) -> None:
+    # The multipliers of two planes add up to C; another order of sums makes it a little more or less.
+    planes = np.array([0.25, 0.75]) * (1.0 + ulps * np.finfo(float).eps)
+    witness = planes * TWO.total, np.zeros((2, 1))
+    found = certify(TWO, answer([1.0], witness=witness))
+    assert (found.n_bound, found.n_nonbound) == (2, 0)
+    assert found.dual == pytest.approx(0.5)
+
+
 def test_promises() -> None:
     best = certify(TWO, answer([1.0], alpha=np.array([0.5, 0.5])))
     assert (best.primal, best.dual, best.n_bound, best.n_nonbound) == (0.5, 0.5, 2, 0)
