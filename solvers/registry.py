@@ -278,8 +278,8 @@ _PEERS = (
     _peer(
         "onedal",
         "scikit-learn-intelex",
-        "oneDAL on one thread, as scikit-learn-intelex's SVC",
-        _KERNEL_OPTIONS,
+        "oneDAL, as scikit-learn-intelex's SVC",
+        {**_KERNEL_OPTIONS, "threads": 1},
     ),
     _peer("thundersvm", "thundersvm-cpu", "ThunderSVM on one thread", {"cache_mb": 200.0}),
 )

@@ -215,6 +215,8 @@ class SmoNewtonRun:
         Whether the last polish gained more for its cost than the latest steps before it.
     begun : float
         Work of the steps between free multipliers at the end of the last polish.
+    divided : int
+        Work of the pairs that was divided among threads.
     marks : list of (float, float)
         This work and the gain of these steps then, and at each look since.
     """
@@ -240,7 +242,7 @@ class SmoNewtonRun:
         self.marks = [(0.0, 0.0)]
         self.look_at = _FIRST_LOOK
         self.useful = False
-        self.polishes = self.newton_steps = 0
+        self.polishes = self.newton_steps = self.divided = 0
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoNewtonRun:
@@ -273,7 +275,10 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
         run.pairs.state.scalars.shrink_interval = run.shrink_interval
         return status
     ticks, shrinks = int(run.pairs.state.scalars.ticks), run.pairs.shrinks
+    shared = run.pairs.helpers is not None and run.pairs.state.scalars.n_active >= second_order.LEAST
     status = second_order.advance(run.pairs, max(1, min(work, run.look_at - ticks)), pairs_limit)
+    if shared:
+        run.divided += int(run.pairs.state.scalars.ticks) - ticks
     due = run.pairs.state.scalars.ticks >= run.look_at or run.pairs.shrinks > shrinks
     if status is None and run.pairs.restoring is None and due:
         _consider(run)
@@ -291,13 +296,15 @@ def steps(run: SmoNewtonRun) -> int:
 
 
 def finish(run: SmoNewtonRun, status: str) -> Solution:
-    """Return the current solution."""
+    """Return the current solution; ``divided_share`` is that of the pairs' work divided among threads."""
     if run.polish is not None and run.polish.changes is not None:
         # The multipliers have moved already, and the gradient is in between.
         while not run.polish.advance(run, 1 << 62, 0):
             pass
     solution = second_order.finish(run.pairs, status)
     info = {**solution.info, "newton_polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
+    if run.divided:
+        info["divided_share"] = run.divided / float(run.pairs.state.scalars.ticks)
     return dataclasses.replace(solution, iterations=steps(run), info=info)
 
 

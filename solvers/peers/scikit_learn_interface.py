@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import time
 import warnings
 from typing import Any
 
@@ -57,6 +58,7 @@ class EstimatorRun:
             _check_thundersvm(problem, self.same)
         self.model: Any = None
         self.steps = 0
+        self.helped = 0.0  # CPU seconds of the package's own threads
 
     @property
     def C(self) -> float:
@@ -106,6 +108,7 @@ def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
     most = int(run.options["passes"]) if liblinear else 0
     limit = min(step_limit, most or _MOST_STEPS, _MOST_STEPS)
     run.model = _estimator(run, limit)
+    others = time.process_time() - time.thread_time()
     with warnings.catch_warnings():
         # The status reports the same.
         warnings.filterwarnings("ignore", message=".*(converge|Solver terminated early)")
@@ -113,6 +116,8 @@ def advance(run: EstimatorRun, work: int, step_limit: int) -> str:
             run.model.fit(run.X, run.problem.y)
         else:
             run.model.fit(run.X, run.problem.y, sample_weight=run.problem.bounds)
+    if run.options.get("threads", 1) > 1:
+        run.helped = time.process_time() - time.thread_time() - others
     run.steps = int(np.max(getattr(run.model, "n_iter_", 0)))
     return OPTIMAL if run.steps < limit else ITERATION_LIMIT
 
@@ -138,7 +143,8 @@ def finish(run: EstimatorRun, status: str) -> Solution:
     np.minimum(alpha, problem.bounds, out=alpha)
     if run.options["peer"] == "thundersvm":
         _undo_rounding(alpha, problem)
-    return Solution(alpha, None, float(model.intercept_[0]), status, run.steps, 0)
+    bias = float(model.intercept_[0])
+    return Solution(alpha, None, bias, status, run.steps, 0, cpu_seconds=run.helped)
 
 
 def _undo_rounding(alpha: npt.NDArray[np.float64], problem: Problem) -> None:
@@ -199,7 +205,10 @@ def _estimator(run: EstimatorRun, limit: int) -> Any:
         parameters |= {"cache_size": options["cache_mb"], "shrinking": options["shrinking"]}
     if peer == "onedal":
         # oneDAL's threads are not OpenMP's and are limited separately.
-        importlib.import_module("daal4py").daalinit(1)
+        threads = int(options["threads"])
+        importlib.import_module("daal4py").daalinit(threads)
+        if threads > 1:
+            parameters["n_jobs"] = threads
     if limit < _MOST_STEPS:
         parameters["max_iter"] = limit
     return importlib.import_module(_MODULES[peer]).SVC(**parameters)

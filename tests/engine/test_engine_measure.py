@@ -136,6 +136,14 @@ def test_faults_of_one_contender_do_not_stop_the_others():
     assert left(config) == (0, 0.0)
 
 
+def test_more_threads_than_processors_are_not_run():
+    many = {"solver": "smo-newton", "options": {"threads": 4096}}
+    lines, _ = measure(prepare({"one": {"solver": "smo-newton"}, "many": many}, sizes=[20]))
+    assert {status for _, status, _ in statuses(lines, "one")} == {"optimal"}
+    ((_, status, reason),) = statuses(lines, "many")
+    assert status == "not_run" and re.fullmatch(r"needs 4096 processors, \d+ here", reason)
+
+
 def test_peers_where_they_are_installed(monkeypatch):
     absent, installed = "thundersvm-cpu", metadata.version
 

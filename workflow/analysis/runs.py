@@ -21,7 +21,7 @@ from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.measurement.journal_line import STATUSES
 from svmrepro.workflow.statistics import Interval, median_interval
 
-CPU, WORK = "cpu_seconds", "work"
+CPU, WORK, WALL = "cpu_seconds", "work", "wall_seconds"
 QUANTITIES = (CPU, WORK)
 """Quantities that are fitted and compared: CPU seconds of the solving thread, and counted operations."""
 
@@ -208,7 +208,7 @@ class Group:
 
     def values(self, column: str) -> list[float]:
         """Return a column over the runs that count for it: `timed` for seconds, otherwise `solved`."""
-        chosen = self.timed if column == CPU else self.solved
+        chosen = self.timed if column in (CPU, WALL) else self.solved
         return [value for run in chosen if (value := run.number(column)) is not None]
 
     def median(self, column: str) -> float | None:
@@ -306,8 +306,9 @@ def pairs(
     paired only if no pair shares a process (a job was killed in the middle of a row) and the conditions are
     the same.
     """
-    both = _matched(first, second, 1 if anywhere and quantity != CPU else 0)
-    if quantity == CPU:
+    timed = quantity in (CPU, WALL)
+    both = _matched(first, second, 1 if anywhere and not timed else 0)
+    if timed:
         # Both runs of a pair must share their conditions; within one process they always do.
         both = both or [(a, b) for a, b in _matched(first, second, 1) if a.conditions == b.conditions]
         both = [(a, b) for a, b in both if first.conditions in (None, a.conditions)]

@@ -70,6 +70,7 @@ TABLES: Mapping[str, str] = {
     "peers": "tables.peers:build",
     "parameters": "tables.parameters:build",
     "grid": "tables.grid:build",
+    "speed-up": "tables.speed_up:build",
     "adult-encoding": "tables.adult_encoding:build",
 }
 

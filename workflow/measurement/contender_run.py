@@ -25,6 +25,7 @@ from svmrepro.solvers import (
     user_functions,
     warm,
 )
+from svmrepro.solvers.decomposition.threads.helpers import processors
 from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
@@ -156,11 +157,13 @@ class ContenderRuns:
     def run(self, contender: Contender) -> dict[str, Any]:
         """Run a contender once; return ``status`` and the fields of `NO_RESULT` of the journal's line.
 
-        If a contender raises, its status is ``error`` with the reason; for a peer that is not installed it is
-        ``not_run``. The other contenders continue.
+        If a contender raises, its status is ``error`` with the reason; for a peer that is not installed, or
+        more threads than processors, it is ``not_run``. The other contenders continue.
         """
         try:
             return {**NO_RESULT, **self._measured(contender)}
+        except _TooFewProcessors as error:
+            return {**NO_RESULT, "status": "not_run", "reason": str(error)}
         except NotInstalled:
             return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
@@ -169,6 +172,7 @@ class ContenderRuns:
 
     def _measured(self, contender: Contender) -> dict[str, Any]:
         """Run a contender, and return what `run` does."""
+        _check_processors(contender)
         first = contender.label not in self._ready
         problem = self.prepare(contender)
         if first:
@@ -218,6 +222,17 @@ def solver_of(contender: Contender, eps: float, trace: bool = False) -> Callable
     user = find(contender.solver)
     user.load()  # not timed
     return lambda problem: user_functions.run(user, problem, eps, contender.time_limit, contender.options)
+
+
+class _TooFewProcessors(Exception):
+    """A contender has more threads than this process has processors."""
+
+
+def _check_processors(contender: Contender) -> None:
+    """Raise _TooFewProcessors if a contender's threads would wait for each other."""
+    threads, here = contender.options.get("threads", 1), processors()
+    if threads > here:
+        raise _TooFewProcessors(f"needs {threads} processors, {here} here")
 
 
 def not_installed(solver: str) -> str:

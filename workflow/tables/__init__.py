@@ -9,6 +9,7 @@ contenders       contenders side by side
 claims           verdicts
 deviations       what is done in another way than in the paper
 traffic          bytes moved
+speed_up         elapsed seconds on several threads
 grid             problems over a grid of C and gamma
 adult_encoding   our encoding of Adult compared with the published one
 benchmarks       solvers over all experiments

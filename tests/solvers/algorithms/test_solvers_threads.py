@@ -31,11 +31,17 @@ def problem(kind: str) -> Problem:
     return Problem(X, y, 1.0, kernel, bias=True, storage=storage)
 
 
+def counts(solution: Solution) -> dict[str, float]:
+    """Return the counts of a run that do not depend on the number of threads."""
+    return {name: value for name, value in solution.info.items() if name != "divided_share"}
+
+
 def assert_equal(one: Solution, other: Solution) -> None:
     assert one.alpha is not None and other.alpha is not None
     assert np.array_equal(one.alpha, other.alpha)
     assert (one.status, one.bias, one.iterations) == (other.status, other.bias, other.iterations)
-    assert (one.kernel_evaluations, one.work, one.info) == (other.kernel_evaluations, other.work, other.info)
+    assert (one.kernel_evaluations, one.work) == (other.kernel_evaluations, other.work)
+    assert counts(one) == counts(other)
 
 
 @pytest.mark.parametrize("kind", ["bits", pytest.param("dense", marks=pytest.mark.slow)])
@@ -47,6 +53,7 @@ def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyP
     for threads in (2, 3):
         other = solve(given, "smo-newton", cache_mb=20.0, threads=threads)
         assert_equal(one, other)
+        assert 0.0 < other.info["divided_share"] <= 1.0
         assert certify(given, other).passes(1e-3, 1.0)
 
 
@@ -161,7 +168,8 @@ for X, kernel, storage in (
     problem = Problem(X, y, 1.0, kernel, bias=True, storage=storage)
     one, other = (solve(problem, "smo-newton", cache_mb=0.2, threads=threads) for threads in (1, 3))
     assert one.status == "optimal" and np.array_equal(one.alpha, other.alpha), (kernel, storage)
-    assert one.iterations == other.iterations and one.info == other.info, (kernel, storage)
+    assert one.iterations == other.iterations, (kernel, storage)
+    assert one.info.items() <= other.info.items(), (kernel, storage)
 """
 
 

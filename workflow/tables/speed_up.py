@@ -1,0 +1,108 @@
+"""Speed-up by threads: elapsed seconds on several threads, beside those on one thread of the same solver."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import replace
+
+from svmrepro.workflow.analysis.number_text import significant
+from svmrepro.workflow.analysis.results import Results, display_name
+from svmrepro.workflow.analysis.runs import CPU, WALL
+from svmrepro.workflow.configuration.model import Artefact, Contender
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, number, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, table_of
+from svmrepro.workflow.tables.timing import suspect_notes
+
+SHARE = "info.divided_share"
+
+
+def build(results: Results, artefact: Artefact) -> Table:
+    """Build one line per experiment and contender, at the largest size.
+
+    Setting of the artefact: ``modelled``, the number of threads that the last column models.
+    """
+    modelled: int = artefact.settings["modelled"]
+    columns = [
+        Column("experiment", "problem", prose=True),
+        Column("n", "n"),
+        Column("solver", "solver", prose=True),
+        Column("threads", "threads"),
+        Column("seconds", "elapsed seconds"),
+        Column("speedup", "speed-up"),
+        Column("cpu", "CPU seconds of all threads"),
+        Column("share", "share of the work that is divided"),
+        Column("model", f"modelled speed-up of {modelled} threads"),
+    ]
+    rows = [
+        _row(results, name, contender, modelled)
+        for name in artefact.experiments
+        for contender in results.experiment(name).contenders.values()
+    ]
+    notes = [
+        "Medians over the repeats; speed-ups are medians of ratios of elapsed seconds within one process. "
+        "Threads that wait use CPU time, too.",
+        f"Model: T(p) = T(1) (1 - f + f / p) + c (p - 1) for p = {modelled} threads, with the share f of the "
+        "work that is divided, as counted, and the cost c of the second thread, which is what T(2) has more "
+        "than the first term. The second number leaves c as it is for 2 threads. Processors that share "
+        "their memory's bandwidth reach less.",
+        *suspect_notes(results, artefact.experiments),
+    ]
+    return table_of(results, artefact, columns, rows, notes=notes)
+
+
+def speed_up(one: float, two: float, share: float, threads: int) -> tuple[float, float]:
+    """Return the modelled speed-up if the cost of a second thread grows with their number, and if not.
+
+    Parameters
+    ----------
+    one, two : float
+        Elapsed seconds on one thread and on two.
+    share : float
+        Share of the work that is divided, from 0 to 1.
+    threads : int
+        Number of threads to model.
+    """
+    cost = max(0.0, two - one * (1.0 - share / 2.0))
+    ideal = one * (1.0 - share + share / threads)
+    return one / (ideal + cost * (threads - 1)), one / (ideal + cost)
+
+
+def threads_of(contender: Contender) -> int:
+    """Return the number of threads of a contender."""
+    return int(contender.options.get("threads", 1))
+
+
+def _row(results: Results, name: str, contender: Contender, modelled: int) -> Mapping[str, Cell]:
+    experiment = results.experiment(name)
+    n = experiment.sizes[-1]
+    threads, group = threads_of(contender), results.group(name, contender.label, n)
+    cells = {
+        "experiment": prose(experiment.title),
+        "n": count(n),
+        "solver": prose(display_name(contender.solver)),
+        "threads": count(threads),
+    }
+    if group.untimed:
+        return {**cells, "seconds": missing(group.untimed)}
+    cells |= {"seconds": median(group.values(WALL)), "cpu": median(group.values(CPU))}
+    alone = next(
+        (
+            each.label
+            for each in experiment.contenders.values()
+            if (each.solver, each.storage) == (contender.solver, contender.storage) and threads_of(each) == 1
+        ),
+        None,
+    )
+    if threads == 1 or alone is None:
+        return cells
+    ratios = results.ratio_values(name, n, alone, contender.label, WALL)
+    cells["speedup"] = median(ratios, noun="pair")
+    shares, one = group.values(SHARE), results.group(name, alone, n).values(WALL)
+    if shares:
+        cells["share"] = number(statistics.median(shares))
+    if shares and one and threads == 2:
+        two = statistics.median(group.values(WALL))
+        grows, stays = speed_up(statistics.median(one), two, statistics.median(shares), modelled)
+        cells["model"] = replace(number(grows, digits=2), detail=f"or {significant(stays, 2)}")
+    return {"share": BLANK, "model": BLANK, **cells}
