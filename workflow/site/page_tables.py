@@ -7,14 +7,16 @@ and provenance. Every version of the program wrote it, so committed and packed r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from itertools import groupby
 from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from svmrepro.workflow.errors import StepError, one_line
 
+_MAIN = re.compile(r"<main>.*</main>", re.DOTALL)
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
@@ -80,107 +82,67 @@ def read_table(path: Path) -> PageTable:
         return parse_table(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise StepError(f"{path}: {one_line(error)}") from None
+    except ElementTree.ParseError as error:
+        raise StepError(f"{path}: is not the page of a table ({error})") from None
 
 
 def parse_table(page: str) -> PageTable:
-    """Read a table from the text of its page."""
-    reader = _Reader()
-    reader.feed(page)
-    reader.close()
-    for section in reader.table.sections:
-        section.rows = [list(_filled(row, before)) for row, before in _with_first(section)]
-    return reader.table
+    """Read a table from the text of its page, whose main part is well-formed; without one it is empty."""
+    found = _MAIN.search(page)
+    table, heading = PageTable(), ""
+    for element in ElementTree.fromstring(found[0]).iter() if found else ():
+        said = _words(element.itertext())
+        if element.tag == "h1":
+            table.title = said
+        elif element.tag == "p":
+            table.caption = said
+        elif element.tag == "h2":
+            heading = said
+        elif element.tag == "table":
+            table.sections.append(_section(element, heading))
+            heading = ""
+        elif element.tag == "li":
+            table.notes.append(said)
+        elif element.tag == "footer":
+            table.provenance = said
+    return table
 
 
-def _with_first(section: PageSection) -> Iterator[tuple[list[PageCell], PageCell | None]]:
-    """Yield each row with the first cell of the row that it continues."""
-    first: PageCell | None = None
-    for row in section.rows:
-        if row and row[0].text:
-            first = row[0]
-        yield row, first
-
-
-def _filled(row: list[PageCell], first: PageCell | None) -> Iterator[PageCell]:
-    """Yield a row; a first cell left blank, because it repeats the one above, is filled: rows get sorted."""
-    for place, cell in enumerate(row):
-        repeats = place == 0 and not cell.text and first is not None
-        yield PageCell(first.text, "", (*cell.classes, "repeated")) if repeats and first else cell
-
-
-class _Reader(HTMLParser):
-    """Collects the parts of a page in the order of its elements."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.table = PageTable()
-        self._text: list[str] = []
-        self._heading = ""
-        self._groups: list[str] = []
-        self._part = ""  # of a cell: "", "unit" or "detail"
-        self._head = False
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attributes}
-        classes = tuple(given.get("class", "").split())
-        width = int(given.get("colspan") or 1)
-        sections = self.table.sections
-        if tag in ("h1", "h2", "p", "li", "footer"):
-            self._text = []
-        elif tag == "table":
-            sections.append(PageSection(self._heading))
-            self._heading, self._groups = "", []
-        elif tag in ("thead", "tbody"):
-            self._head = tag == "thead"
-        elif tag == "tr" and not self._head:
-            sections[-1].rows.append([])
-        elif tag in ("td", "th") and self._head:
-            self._text = []
-            if tag == "th" and "group" not in classes:
-                place = len(sections[-1].columns)
-                group = self._groups[place] if place < len(self._groups) else ""
-                sections[-1].columns.append(PageColumn(group=group, classes=classes))
-            else:
-                self._groups += [""] * width
-                self._width = width
-        elif tag == "td":
-            self._text = []
-            sections[-1].rows[-1] += [PageCell(classes=classes) for _ in range(width)]
-            self._width = width
-        elif tag == "span":
-            self._end_of_text()
-            self._part = classes[0] if classes else ""
-
-    def handle_data(self, data: str) -> None:
-        self._text.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        said = " ".join("".join(self._text).split())
-        if tag == "h1":
-            self.table.title = said
-        elif tag == "h2":
-            self._heading = said
-        elif tag == "p":
-            self.table.caption = said
-        elif tag == "li":
-            self.table.notes.append(said)
-        elif tag == "footer":
-            self.table.provenance = said
-        elif tag in ("td", "th", "span"):
-            self._end_of_text()
-            self._part = ""
-
-    def _end_of_text(self) -> None:
-        """Store the text since the last tag in the present cell, and start anew."""
-        said = " ".join("".join(self._text).split())
-        self._text = []
-        if not said or not self.table.sections:
-            return
-        section = self.table.sections[-1]
-        if not self._head:
-            for cell in section.rows[-1][-self._width :]:
-                setattr(cell, "detail" if self._part == "detail" else "text", said)
-        elif section.columns:
-            setattr(section.columns[-1], "unit" if self._part == "unit" else "header", said)
+def _section(table: Element, heading: str) -> PageSection:
+    section = PageSection(heading)
+    groups: list[str] = []
+    for cell in table.iterfind("thead/tr/*"):
+        text, unit, classes, width = _cell(cell)
+        if cell.tag == "th" and "group" not in classes:
+            place = len(section.columns)
+            group = groups[place] if place < len(groups) else ""
+            section.columns.append(PageColumn(text, unit, group, classes))
         else:
-            self._groups[-self._width :] = [said] * self._width
+            groups += [text] * width
+    first: PageCell | None = None
+    for row in table.iterfind("tbody/tr"):
+        cells = []
+        for text, detail, classes, width in map(_cell, row):
+            cells += [PageCell(text, detail, classes)] * width
+        section.rows.append(cells)
+        if cells and cells[0].text:
+            first = cells[0]
+        elif cells and first is not None:
+            # It was left blank because it repeats the one above; rows get sorted.
+            cells[0] = PageCell(first.text, "", (*cells[0].classes, "repeated"))
+    return section
+
+
+def _cell(cell: Element) -> tuple[str, str, tuple[str, ...], int]:
+    """Return a cell's text, the text in small type, its classes and the number of columns that it spans."""
+    small = [text for span in cell.iterfind("span") for text in span.itertext()]
+    return (
+        _words([cell.text or ""]),
+        _words(small),
+        tuple(cell.get("class", "").split()),
+        int(cell.get("colspan", 1)),
+    )
+
+
+def _words(texts: Iterable[str]) -> str:
+    return " ".join("".join(texts).split())
