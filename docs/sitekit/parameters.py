@@ -1,9 +1,4 @@
-"""The table of the configuration's keys in config/README.md, made from the schema and the default values.
-
-    ./run python docs/sitekit/parameters.py
-
-writes it anew; `tests/docs` checks that it is true.
-"""
+"""The table of the configuration's keys in config/README.md, made from the schema and the default values."""
 
 from __future__ import annotations
 
@@ -37,8 +32,3 @@ def page(text: str) -> str:
     """Return the page with today's table."""
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
-
-
-if __name__ == "__main__":
-    file = CONFIG / "README.md"
-    file.write_text(page(file.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,15 +1,20 @@
-"""Texts that are also read as plain files, written from ``docs/templates`` with the reference runs' numbers.
+"""Files of the repository that are made of others, above all texts with the reference runs' numbers.
 
-``./run texts`` writes them; with ``--check`` it only says which differ from their template.
+``./run texts`` writes them; with ``--check`` it only says which differ from what they are made of.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import jinja2
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.site import rule_graph
 
+from sitekit import parameters
 from sitekit.numbers import FILTERS, Numbers, filled
 from sitekit.texts import TextError
 
@@ -19,6 +24,7 @@ TEXTS = {
     "FINDINGS.md": "docs/templates/FINDINGS.md",
     "docs/verdicts.md": "docs/templates/verdicts.md",
 }
+_KEYS, _RULES = "config/README.md", "workflow/site/templates/rule_graph.json"
 
 
 def written(text: str, root: Path = ROOT) -> str:
@@ -61,12 +67,17 @@ def environment(numbers: Numbers) -> jinja2.Environment:
 
 
 def main(arguments: list[str]) -> int:
-    """Write all texts, or with ``--check`` only name those that differ; return the exit code."""
+    """Write all files, or with ``--check`` only name those that differ; return the exit code."""
+    makers: dict[str, Callable[[], str]] = {
+        **{text: partial(written, text) for text in TEXTS},
+        _KEYS: lambda: parameters.page((ROOT / _KEYS).read_text(encoding="utf-8")),
+        _RULES: lambda: rule_graph.as_text(rule_graph.from_snakemake(ROOT)),
+    }
     stale = []
-    for text in TEXTS:
+    for text, make in makers.items():
         try:
-            new = written(text)
-        except TextError as error:
+            new = make()
+        except (TextError, StepError) as error:
             print(f"texts: {error}", file=sys.stderr)
             return 1
         file = ROOT / text

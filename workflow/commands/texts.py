@@ -1,6 +1,7 @@
 """Write FINDINGS.md and docs/verdicts.md from their templates and the reference runs' numbers.
 
-The graph of the rules on the result site is written, too, from Snakemake's.
+Also written are the table of keys in config/README.md, from the schema, and the graph of the rules on the
+result site, from Snakemake's.
 """
 
 from __future__ import annotations
@@ -24,5 +25,4 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     checkout.require("docs/templates")
     os.environ["PYTHONPATH"] = str(checkout.ROOT / "docs")
     options = ["--check"] if given.check else []
-    writers = ("sitekit.root_texts", "svmrepro.workflow.site.rule_graph")
-    return checkout.in_turn([[sys.executable, "-m", writer, *options] for writer in writers])
+    return checkout.call(sys.executable, "-m", "sitekit.root_texts", *options)

@@ -6,7 +6,6 @@ title. ``./run texts`` writes `FILE`, so that a site needs no Snakemake; a test 
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import atomic_write
 
 FILE = Path(__file__).parent / "templates" / "rule_graph.json"
 TARGETS = ("all", "check", "compare", "reference", "report")
@@ -158,22 +156,3 @@ def _direct(steps: Sequence[RuleNode]) -> list[tuple[str, str]]:
         for used in step.uses
         if not any(used in reached(other) for other in step.uses)
     ]
-
-
-def main() -> None:
-    """Write `FILE`, or with ``--check`` only say whether it agrees with the rules."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--check", action="store_true")
-    given = parser.parse_args()
-    try:
-        text = as_text(from_snakemake(Path.cwd()))
-    except StepError as error:
-        sys.exit(f"error: {error}")
-    if not given.check:
-        atomic_write(FILE, text)
-    elif FILE.read_text(encoding="utf-8") != text:
-        sys.exit(f"error: {FILE.name} differs from the rules; `./run texts` writes it")
-
-
-if __name__ == "__main__":
-    main()
