@@ -92,25 +92,20 @@ FIGURES: Mapping[str, str] = {
 }
 
 
-def load_builder(place: str) -> Builder[Any]:
-    """Import a builder, given as in `TABLES` and `FIGURES`."""
-    return cast("Builder[Any]", resolve_name(f"svmrepro.workflow.{place}"))
-
-
 def table_builder(paper: str, artefact: Artefact) -> Builder[Table]:
     """Return the builder of a table; an artefact that is none, or of an unknown kind, is a StepError."""
-    return load_builder(_place(paper, artefact, "table", TABLES))
+    return _builder(paper, artefact, "table", TABLES)
 
 
 def figure_builder(paper: str, artefact: Artefact) -> Builder[Figure]:
     """Return the builder of a figure; see `table_builder`."""
-    return load_builder(_place(paper, artefact, "figure", FIGURES))
+    return _builder(paper, artefact, "figure", FIGURES)
 
 
-def _place(paper: str, artefact: Artefact, form: str, known: Mapping[str, str]) -> str:
+def _builder(paper: str, artefact: Artefact, form: str, known: Mapping[str, str]) -> Builder[Any]:
     if artefact.form != form or artefact.kind not in known:
         raise StepError(
             f"{paper}: artefact '{artefact.name}': no {form} of kind '{artefact.kind}' "
             f"(there are: {', '.join(known)})"
         )
-    return known[artefact.kind]
+    return cast("Builder[Any]", resolve_name(f"svmrepro.workflow.{known[artefact.kind]}"))

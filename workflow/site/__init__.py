@@ -9,7 +9,6 @@ records          measurements with the line of JSON that each came from
 timing_record    what measurements recorded of their machine and of noise
 rule_graph       the graph of the workflow's rules, from Snakemake
 runs_over_time   claims and exponents of all runs, by date
-report_verdicts  the verdicts alone, for the first page of the report
 templates/       Jinja2, one file for each kind of page: claim.html, paper.html, ...
 assets/          style sheet and scripts of the pages
 vendor/          DataTables and Plotly, unchanged, with their licences

@@ -7,6 +7,8 @@ Flagged runs are included and marked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_contenders, fit_experiment
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import read_runs
@@ -18,10 +20,15 @@ from svmrepro.workflow.steps._command_line import run_step
 
 def run(config: Config, paper: str, experiment: str) -> None:
     """Run the step; see the module docstring."""
-    measurements = paths.measurements(config, paper, experiment)
     lines = collect_lines(paths.job_files(config, paper, experiment))
     if mixed := mixed_protocols(lines):
         print(mixed)
+    write(config, paper, experiment, lines)
+
+
+def write(config: Config, paper: str, experiment: str, lines: Sequence[Mapping[str, str]]) -> None:
+    """Write the measurements of an experiment, given as flat lines, and what follows from them."""
+    measurements = paths.measurements(config, paper, experiment)
     atomic_write(measurements, to_csv(lines))
     described = config.papers[paper].experiments[experiment]
     runs = read_runs([measurements])

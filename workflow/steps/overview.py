@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from svmrepro.workflow.configuration import Config, config_dir, paths
 from svmrepro.workflow.files import atomic_write
-from svmrepro.workflow.site.report_verdicts import verdict_html
+from svmrepro.workflow.judgement.claims import HEADLINE
+from svmrepro.workflow.site.pages import templates
 from svmrepro.workflow.site.shown_run import read_folder
 from svmrepro.workflow.steps._command_line import run_step
 
@@ -18,10 +19,21 @@ from svmrepro.workflow.steps._command_line import run_step
 def run(config: Config) -> None:
     """Run the step; see the module docstring."""
     words = (config_dir().parent / "workflow" / "report" / "workflow.rst").read_text(encoding="utf-8")
-    shown = verdict_html(read_folder(paths.results(config)), config.papers)
-    # Snakemake fills in the whole text as a template; quotes from papers are none.
-    html = "\n".join(f"   {line}" for line in shown.splitlines() if line.strip())
-    block = f"{{% raw %}}\n.. raw:: html\n\n{html}\n\n{{% endraw %}}\n\n" if html else ""
+    judged = [
+        paper
+        for paper in read_folder(paths.results(config)).papers
+        if paper.claims and paper.name in config.papers
+    ]
+    block = ""
+    if judged:
+        main = {
+            paper.name: [claim for claim in paper.claims if claim.kind == HEADLINE and claim.tallied]
+            for paper in judged
+        }
+        shown = templates().get_template("verdicts.html").render(papers=judged, main=main)
+        # Snakemake fills in the whole text as a template; quotes from papers are none.
+        html = "\n".join(f"   {line}" for line in shown.splitlines() if line.strip())
+        block = f"{{% raw %}}\n.. raw:: html\n\n{html}\n\n{{% endraw %}}\n\n"
     atomic_write(paths.report_text(config), block + words)
 
 

@@ -9,17 +9,13 @@ import shutil
 from collections import defaultdict
 from pathlib import Path
 
-from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_contenders, fit_experiment
 from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.parquet import read_parquet
-from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import read_runs
-from svmrepro.workflow.analysis.tidy import to_csv
 from svmrepro.workflow.configuration import Config, load_config, paths
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.steps import check, collect, plot, tabulate
+from svmrepro.workflow.files import atomic_path
+from svmrepro.workflow.steps import analyse, check, collect, plot, tabulate
 
 MEASUREMENTS = "measurements.parquet"
 
@@ -81,16 +77,8 @@ def _split(config: Config, paper: str, text: str) -> None:
     experiments = config.papers[paper].experiments
     if unknown := sorted(set(rows) - set(experiments)):
         raise StepError(f"{paper}: no experiment '{unknown[0]}' in the configuration of this version")
-    numbers = PaperNumbers(paths.config_dir() / "papers", paper)
-    for name, experiment in experiments.items():
-        target = paths.measurements(config, paper, name)
-        atomic_write(target, to_csv(rows[name]))
-        runs = read_runs([target])
-        atomic_write(
-            paths.fits(config, paper, name), to_csv(fit_experiment(runs, experiment, numbers), FIT_COLUMNS)
-        )
-        ratios = to_csv(compare_contenders(runs, experiment), RATIO_COLUMNS)
-        atomic_write(paths.ratios(config, paper, name), ratios)
+    for name in experiments:
+        analyse.write(config, paper, name, rows[name])
 
 
 def _artefacts(config: Config, paper: str, folder: Path) -> None:
