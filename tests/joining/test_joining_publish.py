@@ -13,6 +13,7 @@ from svmrepro.workflow import archives
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import publishing
+from svmrepro.workflow.steps import crate
 
 GOOD = {"platt1998/measurements.csv": b"a,b\n1,2\n", "check.json": b"{}\n"}
 
@@ -36,11 +37,13 @@ def test_a_published_run_is_the_same_run_to_compare_with(run, tmp_path):
 
 def test_the_crate_lists_every_file_with_its_checksum(run):
     files = publishing.files_of(run)
-    graph = json.loads(files[publishing.CRATE])["@graph"]
+    graph = json.loads(files[crate.METADATA])["@graph"]
     listed = {part["@id"]: part for part in graph if part["@type"] == "File"}
-    assert set(listed) == set(files) - {publishing.CRATE}
-    assert {"@id": "platt1998/measurements.csv"} in graph[1]["hasPart"]
-    assert listed["platt1998/measurements.csv"]["encodingFormat"] == "text/csv"
+    assert set(listed) == set(files) - {crate.METADATA}
+    assert {"@id": "platt1998/measurements.csv"} in graph[0]["hasPart"]
+    name = "platt1998/measurements.csv"
+    assert listed[name]["encodingFormat"] == "text/csv"
+    assert listed[name]["contentSize"] == str(len(files[name]))
     assert "identity" in json.loads(files[publishing.MACHINE])
 
 

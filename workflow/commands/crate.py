@@ -1,8 +1,7 @@
 """Describe a folder of results as an RO-Crate: write its ro-crate-metadata.json.
 
 FOLDER holds <paper>/measurements.parquet: results/reference/<scale>, or the results of any run. The metadata
-name the software, its commit, the machine, the data sets and every file. It needs the package rocrate (extra
-crate): `./run pip install rocrate`.
+name the software, its commit, the machine, the data sets and every file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""RO-Crate metadata of a run's results: the command ``crate``.
+"""RO-Crate metadata of a run's results: the command ``crate``, and part of every published run.
 
 The crate follows the profile Process Run Crate: one action, which this software performed on the data sets,
 and whose results are the raw measurements; the tables are described beside them.
@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import json
 import mimetypes
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
 from svmrepro.workflow.analysis.columns import LICENCE
-from svmrepro.workflow.configuration import as_called
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 
 METADATA = "ro-crate-metadata.json"
+SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 MEASUREMENTS = "measurements.parquet"
+
+Entity = dict[str, Any]
+"""An entity of the crate by its properties."""
 
 _VERSION = "machine.versions.svmrepro"
 _MACHINE = {
@@ -42,71 +46,94 @@ _KINDS = {
 
 def run(folder: Path) -> int:
     """Write ``ro-crate-metadata.json`` into a folder with ``<paper>/measurements.parquet``."""
-    try:
-        from rocrate.model.contextentity import ContextEntity
-        from rocrate.rocrate import ROCrate
-    except ImportError:
-        raise StepError(
-            as_called("not installed: rocrate (extra crate); `./run pip install rocrate`")
-        ) from None
     measured = sorted(folder.glob(f"*/{MEASUREMENTS}"))
     if not measured:
         raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
     runs = pd.concat([pd.read_parquet(path) for path in measured], ignore_index=True)
+    files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*/*.*"))]
+    atomic_write(folder / METADATA, metadata(runs, {name: {} for name in files}))
+    print(f"{folder / METADATA}: {len(files)} files, {runs['time'].notna().sum():,} measurements")
+    return 0
+
+
+def metadata(runs: pd.DataFrame, files: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the metadata of a crate as JSON.
+
+    Parameters
+    ----------
+    runs
+        The raw measurements.
+    files
+        The files of the crate by name, with properties besides their kind.
+    """
     runs = runs[runs["time"].notna()]
-    scale, papers = runs["scale"].iloc[0], ", ".join(path.parent.name for path in measured)
-    # The version of the specification on which the profile is based.
-    crate = ROCrate(version="1.1")
-    crate.name = f"svmrepro, {scale} scale: {papers}"
-    crate.description = (
-        "Measurements of training algorithms for support vector machines, and what follows from them."
-    )
-    crate.license = f"https://spdx.org/licenses/{LICENCE}"
-    crate.datePublished = runs["time"].max()[:10]
-    crate.root_dataset["conformsTo"] = crate.add(ContextEntity(crate, PROFILE, {"@type": "CreativeWork"}))
-
-    def described(kind: str, name: str, **more: Any) -> Any:
-        identifier = f"#{kind}-{name}".replace(" ", "-")
-        return crate.add(ContextEntity(crate, identifier, {"@type": kind, "name": name, **more}))
-
-    software = described(
+    if runs.empty:
+        raise StepError("no measurement was made, so there is nothing to describe")
+    scale, licence = runs["scale"].iloc[0], f"https://spdx.org/licenses/{LICENCE}"
+    software = _entity(
         "SoftwareApplication",
         "svmrepro",
         softwareVersion=" and ".join(_values(runs, _VERSION)),
         version="commit " + ", ".join(_values(runs, "machine.commit")),
-        license=crate.license,
+        license=licence,
     )
     environment = [
-        described("PropertyValue", name, value=" and ".join(_values(runs, column)))
+        _entity("PropertyValue", name, value=" and ".join(_values(runs, column)))
         for column, name in _MACHINE.items()
         if column in runs
     ]
-    files = {path: _add(crate, folder, path) for path in sorted(folder.glob("*/*.*"))}
-    action = crate.add_action(
-        software,
-        identifier="#run",
-        object=[described("Dataset", name) for name in _values(runs, "dataset")],
-        result=[files[path] for path in measured],
-        properties={
-            "name": f"measurement at the {scale} scale",
-            "startTime": runs["time"].min(),
-            "endTime": runs["time"].max(),
-            "environment": [{"@id": each.id} for each in environment],
-        },
-    )
-    crate.root_dataset["mentions"] = [action]
-    atomic_write(folder / METADATA, json.dumps(crate.metadata.generate(), indent=1, sort_keys=True) + "\n")
-    print(f"{folder / METADATA}: {len(files)} files, {len(runs):,} measurements")
-    return 0
+    data = [_entity("Dataset", name) for name in _values(runs, "dataset")]
+    action = {
+        "@id": "#run",
+        "@type": "CreateAction",
+        "name": f"measurement at the {scale} scale",
+        "startTime": runs["time"].min(),
+        "endTime": runs["time"].max(),
+        "instrument": _named(software),
+        "environment": [*map(_named, environment)],
+        "object": [*map(_named, data)],
+        "result": [{"@id": name} for name in files if name.endswith(f"/{MEASUREMENTS}")],
+    }
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"svmrepro, {scale} scale: {', '.join(_values(runs, 'paper'))}",
+        "description": (
+            "Measurements of training algorithms for support vector machines, and what follows from them."
+        ),
+        "license": licence,
+        "datePublished": runs["time"].max()[:10],
+        "conformsTo": {"@id": PROFILE},
+        "hasPart": [{"@id": name} for name in files],
+        "mentions": [_named(action)],
+    }
+    descriptor = {
+        "@id": METADATA,
+        "@type": "CreativeWork",
+        "about": _named(root),
+        "conformsTo": {"@id": SPECIFICATION},
+    }
+    parts = [_file(name) | more for name, more in files.items()]
+    profile = {"@id": PROFILE, "@type": "CreativeWork"}
+    graph = [root, descriptor, profile, software, *environment, *parts, *data, action]
+    whole = {"@context": f"{SPECIFICATION}/context", "@graph": graph}
+    return json.dumps(whole, indent=1, sort_keys=True) + "\n"
 
 
-def _add(crate: Any, folder: Path, path: Path) -> Any:
-    """Add a file to a crate; return its entity."""
-    kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    paper = path.parent.name
-    said = f"raw measurements of {paper}" if path.name == MEASUREMENTS else f"{paper}: {path.stem}"
-    name = path.relative_to(folder).as_posix()
-    return crate.add_file(path, dest_path=name, properties={"name": said, "encodingFormat": kind})
+def _entity(kind: str, name: str, **more: str) -> Entity:
+    return {"@id": f"#{kind}-{name}".replace(" ", "-"), "@type": kind, "name": name, **more}
+
+
+def _named(entity: Entity) -> Entity:
+    return {"@id": entity["@id"]}
+
+
+def _file(name: str) -> Entity:
+    path = PurePosixPath(name)
+    kind = _KINDS.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    said = f"{path.parent}: {path.stem}" if path.parent.name else path.stem
+    said = f"raw measurements of {path.parent}" if path.name == MEASUREMENTS else said
+    return {"@id": name, "@type": "File", "name": said, "encodingFormat": kind}
 
 
 def _values(runs: pd.DataFrame, column: str) -> list[str]:
