@@ -15,6 +15,7 @@ from svmrepro.datasets.download.search import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.files import locked, replacing
 from svmrepro.datasets.readers.by_name import READER_VERSION, read_files
+from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.datasets.registry import DownloadedEntry, Part
 
 
@@ -38,8 +39,8 @@ def read_stored(
     if data is None:
         reader = examples[0].form.reader or entry.reader
         data = read_files(reader, [file.path for file in examples], labels, entry)
-        with contextlib.suppress(StorageError, OSError), locked(folder):
-            _save(path, data)
+        with contextlib.suppress(StorageError, OSError), locked(folder), replacing(path) as written:
+            write_npz(written, data.X, data.y)
     where = examples[0].path
     rows = len(data.y)
     if rows == part.whole > part.rows:
@@ -52,15 +53,6 @@ def read_stored(
             f"where the registry has {part.whole} and {part.positives}"
         )
     return data
-
-
-def _save(path: Path, data: ExampleSet) -> None:
-    X = data.X
-    with replacing(path) as part, part.open("wb") as stream:
-        if isinstance(X, np.ndarray):
-            np.savez(stream, y=data.y, X=X)
-        else:
-            np.savez(stream, y=data.y, data=X.data, indices=X.indices, indptr=X.indptr)
 
 
 def _load(path: Path, entry: DownloadedEntry) -> ExampleSet | None:

@@ -1,4 +1,4 @@
-"""Arrays in NPZ files: ``X`` and ``y`` of ``numpy.savez``, or a CSR matrix and ``y``.
+"""Arrays in NPZ files: ``X`` and ``y`` of ``numpy.savez``, or a CSR matrix and ``y``; a reader and a writer.
 
 A CSR matrix has the arrays ``data``, ``indices``, ``indptr`` and ``shape``, as ``scipy.sparse.save_npz``
 writes it. Nothing is unpickled.
@@ -65,6 +65,15 @@ def read_npz(path: str | Path, *, labels: Mapping[float, float], features: int |
     if not isinstance(X, np.ndarray):
         X.resize(n, features or d)
     return ExampleSet(X=X, y=y)
+
+
+def write_npz(path: Path, X: FloatArray | sparse.csr_matrix, y: FloatArray) -> None:
+    """Write a file that :func:`read_npz` reads back, under exactly this name."""
+    with path.open("wb") as stream:
+        if isinstance(X, np.ndarray):
+            np.savez(stream, X=X, y=y)
+        else:
+            np.savez(stream, y=y, data=X.data, indices=X.indices, indptr=X.indptr, shape=np.array(X.shape))
 
 
 def _arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:

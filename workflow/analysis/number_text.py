@@ -19,6 +19,6 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{rounded:,.{max(0, digits - 1 - magnitude)}f}"
 
 
-def plural(count: int, noun: str, many: str = "") -> str:
-    """Format a count with its noun: 1 run, 2 runs; `many` is an irregular plural."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+def plural(count: int, noun: str) -> str:
+    """Format a count with its noun: 1 run, 2 runs."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -155,13 +155,6 @@ class Results:
         """Return a fitted power law; None if ``fits.csv`` has no such line."""
         return self.fits.get((experiment, contender, quantity, source))
 
-    def exponent(
-        self, experiment: str, contender: str, quantity: str, source: str = MEASURED
-    ) -> Interval | None:
-        """Return the exponent of a fitted power law; None if none could be fitted."""
-        fit = self.fit(experiment, contender, quantity, source)
-        return None if fit is None else fit.exponent
-
     def ratio(self, experiment: str, n: int, above: str, below: str, quantity: str) -> Interval | None:
         """Return the ratio of two contenders at one size, in either order; None if no pair was measured."""
         found = self.ratios.get((experiment, n, above, below, quantity))

@@ -87,8 +87,7 @@ FIGURES: Mapping[str, str] = {
     "settings": "figures.settings:build",
     "seconds-ratios": "figures.seconds_ratios:build",
     "profile": "figures.profile:build",
-    "trace": "figures.trace:build",
-    "seconds-objectives": "figures.trace:build_with_seconds",
+    "seconds-objectives": "figures.trace:build",
 }
 
 

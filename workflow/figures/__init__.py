@@ -12,5 +12,5 @@ grid            warm and cold starts over a grid
 settings        effect of each setting
 seconds_ratios  solvers relative to one of them
 profile         performance profiles
-trace           the objective against time; with seconds against size, the figure of ``svmrepro bench``
+trace           seconds against size, and the objective against time: the figure of ``svmrepro bench``
 """

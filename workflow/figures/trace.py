@@ -1,4 +1,4 @@
-"""The objective against time: how far a solver is from the optimum after so many CPU seconds.
+"""Seconds against size, and the objective against time: how far a solver is from the optimum after a while.
 
 The distance is ``(P - D(t)) / |P|``, with ``D(t)`` the dual objective that the solver reports and ``P`` the
 smallest primal objective among the certificates of all contenders: an upper bound of every ``D``. It needs
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -29,52 +29,23 @@ Point = tuple[float, float]
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw a panel per experiment, at the largest size that any contender solved."""
-    experiments = [results.experiment(name) for name in artefact.experiments]
-    looks = _looks(results, experiments)
-    columns = min(2, len(experiments))
-    lines = math.ceil(len(experiments) / columns)
-    figure = style.new_figure(
-        style.PAGE if columns == 2 else style.COLUMN + 1, 2.4 * lines + _key_height(looks)
-    )
-    panels = figure.subplots(lines, columns, squeeze=False)
-    for axes in panels.flat[len(experiments) :]:
-        axes.set_visible(False)
-    for axes, experiment in zip(panels.flat, experiments, strict=False):
-        _draw_trace(axes, results, experiment, looks)
-    _key(figure, looks)
-    return figure
-
-
-def build_with_seconds(results: Results, artefact: Artefact) -> Figure:
     """Draw a line of two panels per experiment: seconds against size, and the objective against time."""
     experiments = [results.experiment(name) for name in artefact.experiments]
-    looks = _looks(results, experiments)
-    figure = style.new_figure(style.PAGE, 2.5 * len(experiments) + _key_height(looks))
+    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
+    looks = {label: look for label, look in looks_of(experiments).items() if label in run}
+    height = 2.5 * len(experiments) + (0.35 + 0.17 * math.ceil(len(looks) / 4))
+    figure = style.new_figure(style.PAGE, height)
     panels = figure.subplots(len(experiments), 2, squeeze=False)
     for (left, right), experiment in zip(panels, experiments, strict=True):
         _draw_sizes(left, results, experiment, looks)
         _draw_trace(right, results, experiment, looks)
-    _key(figure, looks)
-    return figure
-
-
-def _looks(results: Results, experiments: Sequence[Experiment]) -> dict[str, Look]:
-    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
-    return {label: look for label, look in looks_of(list(experiments)).items() if label in run}
-
-
-def _key_height(looks: Mapping[str, Look]) -> float:
-    return 0.35 + 0.17 * math.ceil(len(looks) / 4)
-
-
-def _key(figure: Figure, looks: Mapping[str, Look]) -> None:
     lines = {"linestyle": "-", "linewidth": 1.0}
     handles = [
         Line2D([], [], label=display_name(label), **{**mark_of(label, look), **lines})
         for label, look in looks.items()
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    return figure
 
 
 def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Mapping[str, Look]) -> None:

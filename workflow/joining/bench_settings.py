@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import yaml
 from svmrepro import datasets
+from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.datasets.validation import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
@@ -119,7 +120,7 @@ def own_file(
     for part, (X, y) in stored.items():
         file = folder / f"{name}{'-test' * (part == 'test')}.npz"
         with atomic_path(file) as temporary:
-            _save(temporary, X, y)
+            write_npz(temporary, X, y)
         entry["path" if part == "train" else "test"] = str(file)
     return BenchData(name, path.name, n, len(order), _scale(stored["train"][0]), entry, test is not None)
 
@@ -298,11 +299,3 @@ def _scale(X: Any) -> float:
     squares = float((X.data**2).sum() if not isinstance(X, np.ndarray) else (X**2).sum()) / (n * d)
     scale = d * (squares - mean**2)
     return scale if math.isfinite(scale) and scale > 1e-12 else 1.0
-
-
-def _save(path: Path, X: Any, y: Any) -> None:
-    with path.open("wb") as stream:
-        if isinstance(X, np.ndarray):
-            np.savez(stream, X=X, y=y)
-        else:
-            np.savez(stream, y=y, data=X.data, indices=X.indices, indptr=X.indptr, shape=np.array(X.shape))

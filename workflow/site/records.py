@@ -123,22 +123,11 @@ def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
         if not text.startswith('{"contender"'):
             continue
         row = json_object(text, f"{path}:{number}")
+        point = float(row["point"]) if row.get("point") else None
         for seed, run in row["runs"].items():
-            record = Record(
-                n=int(row["n"]),
-                contender=row["contender"],
-                point=float(row["point"]) if row.get("point") else None,
-                seed=int(seed) if seed else None,
-                repeat=None,
-                status=run["status"],
-                reason="",
-                flagged="",
-                numbers={name: run["counts"].get(name) for name in QUANTITIES},
-                fields=row,
-                line=text,
-                place=f"check.json:{number}",
-            )
-            found[row["paper"], row["experiment"]].append(record)
+            known = {"n": int(row["n"]), "point": point, "seed": int(seed) if seed else None}
+            line = {**row, **known, "status": run["status"], **_nest(run["counts"])}
+            found[row["paper"], row["experiment"]].append(_record(line, text, f"check.json:{number}"))
     return found
 
 
