@@ -110,10 +110,6 @@ class Results:
         """Return :meth:`rows` without the sizes that lie between the paper's own."""
         return [row for row in self.rows(experiment) if row.n not in self.experiment(experiment).nested]
 
-    def nested_rows(self, experiment: str) -> list[SizeRow]:
-        """Return the sizes that lie between the paper's own, ascending."""
-        return [SizeRow(n, None) for n in self.experiment(experiment).nested]
-
     def paper_size(self, experiment: str, n: int) -> int | None:
         """Return the paper's size of a problem with n examples today; None if the paper has no such row."""
         mapped = self.experiment(experiment).paper_sizes.get(n, n)

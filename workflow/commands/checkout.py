@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from svmrepro.workflow.configuration import config_dir
@@ -33,8 +32,3 @@ def environment() -> dict[str, str]:
         "PATH": os.pathsep.join([here, os.environ.get("PATH", "")]),
         "PYTHONUNBUFFERED": "1",
     }
-
-
-def in_turn(commands: Sequence[Sequence[str]]) -> int:
-    """Run tools one after the other until one fails; return the exit code of the last."""
-    return next((code for words in commands if (code := call(*words))), 0)

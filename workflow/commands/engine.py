@@ -77,15 +77,11 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
     if not makes_files(list(others)):
         ended = args_to_api(settings, parser)
         if ended and settings.dryrun and plan.workflow is not None and len(plan.workflow.dag):
-            _say_cost(plan)
+            from svmrepro.workflow.commands.run_progress import RunProgress
+
+            print(RunProgress(plan, print, list).cost())
         return 0 if ended else 1
     return _watched(plan, settings, parser)
-
-
-def _say_cost(plan: Any) -> None:
-    from svmrepro.workflow.commands.run_progress import RunProgress
-
-    print(RunProgress(plan, print, list).cost())
 
 
 def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

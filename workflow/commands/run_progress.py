@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.commands.status_line import clock, now
 from svmrepro.workflow.configuration import Experiment
 from svmrepro.workflow.configuration.needs import combinations
@@ -95,9 +96,9 @@ class RunProgress:
         self._to_compile = len(combinations(config)) if rules["compile_solvers"] else 0
         self._others = len(jobs) - rules["measure"]
         seconds = self.left()
-        text = f"Scale {config.scale}: {_count(len(jobs), 'job')}"
+        text = f"Scale {config.scale}: {plural(len(jobs), 'job')}"
         if self._runs:
-            text += f", {_count(self._runs, 'run')}"
+            text += f", {plural(self._runs, 'run')}"
         text += f", {'time not known yet' if seconds is None else f'about {duration(seconds)}'}"
         if seconds is not None and seconds >= LONG and config.scale != "smoke":
             text += "; toy sizes, in minutes: --scale smoke"
@@ -229,10 +230,6 @@ def _plain(text: str) -> str:
     if incomplete:
         return f"{incomplete[2]} is missing, which {incomplete[1]} needs"
     return one_line(ValueError(text))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def open_errors(file: Path) -> Callable[[], list[str]]:

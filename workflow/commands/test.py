@@ -71,7 +71,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("tests")
     if others:
-        return checkout.in_turn([*LINT, *SMOKE, ("pytest", *others)])
+        commands = (*LINT, *SMOKE, ("pytest", *others))
+        return next((code for words in commands if (code := checkout.call(*words))), 0)
     return next((code for row in ROWS if (code := _side_by_side(row))), 0)
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from svmrepro.workflow.configuration.jobs import jobs
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration.model import Artefact, Config
 from svmrepro.workflow.configuration.model import config_dir as config_dir
 from svmrepro.workflow.errors import StepError
 
@@ -86,6 +86,16 @@ def figure(config: Config, paper: str, artefact: str) -> dict[str, Path]:
     """Return the files of a figure by form: svg, png, and json for the numbers that it draws."""
     folder = config.figures_dir / config.scale / paper
     return {form: folder / f"{artefact}.{form}" for form in ("svg", "png", "json")}
+
+
+def artefact(config: Config, paper: str, described: Artefact) -> dict[str, Path]:
+    """Return the files of a table or figure by form; json is the record of claims, or what a figure draws."""
+    if described.form == "figure":
+        return figure(config, paper, described.name)
+    files = table(config, paper, described.name)
+    if described.kind == "claims":
+        files["json"] = table_record(config, paper, described.name)
+    return files
 
 
 def check(config: Config) -> Path:

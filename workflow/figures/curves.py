@@ -99,7 +99,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     handles: dict[str, Line2D] = {}
     missing: dict[str, str] = {}
     hollow: dict[str, Line2D] = {}
-    printed = x == "n" and _in_seconds(artefact)
+    printed = x == "n" and "y" not in artefact.settings  # in seconds
     for axes, panel in zip(grid, panels, strict=True):
         shown = draw(axes, results, artefact, panel, x)
         axes.set_title(panel.get("title", display_name(panel["contender"])), loc="left", fontsize=7.5)
@@ -236,10 +236,6 @@ def _legend_columns(entries: Sequence[Line2D], several: bool) -> int:
     """Return how many columns of the legend fit below one panel, or below several."""
     longest = max((len(str(each.get_label())) for each in entries), default=0)
     return max(1, min(4, (140 if several else 90) // (longest + 8)))
-
-
-def _in_seconds(artefact: Artefact) -> bool:
-    return "y" not in artefact.settings
 
 
 def _paper_points(

@@ -167,8 +167,9 @@ def _look(line: Line2D) -> dict[str, Any]:
 def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
     """Return the text of the legend's entry with the look of a line, or of its nearest look; "" if none."""
     look = _look(line)
-    if own := _own_label(line):
-        return own
+    own = str(line.get_label())
+    if not own.startswith("_") and (said := _plain(own)):
+        return said
     for keys in (("colour", "marker", "line", "hollow"), ("colour", "marker", "hollow"), ("colour", "line")):
         if not any(look[key] for key in keys[1:3]):
             continue
@@ -180,11 +181,6 @@ def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
     if not look["marker"] and len(marks) == 1 and _look(dict(known)[marks[0]])["colour"] == look["colour"]:
         return _plain(marks[0])
     return ""
-
-
-def _own_label(line: Line2D) -> str:
-    label = str(line.get_label())
-    return "" if label.startswith("_") else _plain(label)
 
 
 def _bars(container: BarContainer) -> dict[str, Any]:

@@ -169,7 +169,8 @@ class Options:
 def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> Drawn:
     """Draw one experiment."""
     experiment = options.results.experiment(options.name)
-    run = [n for n in experiment.sizes if any(map(partial(_has_runs, options, n), experiment.contenders))]
+    runs_of = partial(options.results.group, options.name)
+    run = [n for n in experiment.sizes if any(runs_of(label, n).runs for label in experiment.contenders)]
     n = max(run or options.results.runs.sizes(options.name) or experiment.sizes)
     drawn: Drawn = ([], [])
     middle: dict[str, Any] = {"transform": panel.get_yaxis_transform(), "ha": "center", "va": "center"}
@@ -194,10 +195,6 @@ def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> Drawn
     panel.tick_params(axis="y", length=0)
     panel.grid(True, axis="x")
     return drawn
-
-
-def _has_runs(options: Options, n: int, label: str) -> bool:
-    return bool(options.results.group(options.name, label, n).runs)
 
 
 def _marks(panel: Axes, options: Options, n: int, place: int, line: SettingLine, drawn: Drawn) -> None:

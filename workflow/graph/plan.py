@@ -270,10 +270,7 @@ class Plan:
 
     def artefact_files(self, paper: str, artefact: Artefact) -> dict[str, str]:
         """Return the files of an artefact by form."""
-        make = paths.table if artefact.form == "table" else paths.figure
-        files = make(self.config, paper, artefact.name)
-        if artefact.kind == "claims":
-            files["json"] = paths.table_record(self.config, paper, artefact.name)
+        files = paths.artefact(self.config, paper, artefact)
         return {form: str(path) for form, path in files.items()}
 
     def artefacts(self, form: str) -> list[tuple[str, list[Artefact]]]:

@@ -141,12 +141,9 @@ def script(records: Sequence[Record]) -> str:
     names = {record.contender: display_name(record.contender) for record in records}
     shown = [[place, text] for place, text in lines]
     content = {"columns": columns(), "rows": rows, "lines": shown, "names": names}
-    return f"window.svmreproRecords = {_for_script(content)};\n"
-
-
-def _for_script(content: Any) -> str:
-    # Within a script element nothing may look like its end.
-    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+    # Nothing may look like the end of a script element.
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+    return f"window.svmreproRecords = {text};\n"
 
 
 def _record(line: Mapping[str, Any], text: str, place: str) -> Record:

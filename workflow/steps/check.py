@@ -153,14 +153,11 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
     for name, paper in config.papers.items():
         measurements = paths.measurements(config, name).with_suffix(".parquet")
         files = [measurements, paths.fits(config, name), paths.ratios(config, name)]
-        for artefact in paper.artefacts.values():
-            if artefact.form == "table":
-                files += paths.table(config, name, artefact.name).values()
-                files += [paths.table_record(config, name, artefact.name)] * (artefact.kind == "claims")
-            else:
-                drawn = paths.figure(config, name, artefact.name).values()
-                copies += [(source, figures / name / source.name) for source in drawn]
         copies += [(source, folder / name / source.name) for source in files]
+        for artefact in paper.artefacts.values():
+            target = folder if artefact.form == "table" else figures
+            made = paths.artefact(config, name, artefact).values()
+            copies += [(source, target / name / source.name) for source in made]
     for source in (source for source, _ in copies if not source.is_file()):
         raise StepError(f"{source}: missing; make the whole run before it becomes the reference")
     for source, target in copies:

@@ -113,7 +113,7 @@ def metadata(runs: pd.DataFrame, files: Mapping[str, Mapping[str, str]]) -> str:
         "about": _named(root),
         "conformsTo": {"@id": SPECIFICATION},
     }
-    parts = [_file(name) | more for name, more in files.items()]
+    parts = [{**_file(name), **more} for name, more in files.items()]
     profile = {"@id": PROFILE, "@type": "CreativeWork"}
     graph = [root, descriptor, profile, software, *environment, *parts, *data, action]
     whole = {"@context": f"{SPECIFICATION}/context", "@graph": graph}

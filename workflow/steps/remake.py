@@ -96,18 +96,15 @@ def _artefacts(config: Config, paper: str, folder: Path) -> None:
 
 def _places(config: Config, paper: str, artefact: Artefact, folder: Path) -> list[tuple[Path, Path]]:
     """Return where the files of an artefact are in the folder, and where they belong."""
+    targets = paths.artefact(config, paper, artefact).values()
     if artefact.form == "table":
-        targets = paths.table(config, paper, artefact.name).values()
         return [(folder / paper / target.name, target) for target in targets]
     # The figures of results/reference/<scale> are in figures/reference/<scale>.
     below = folder.resolve()
     while below.name != "results" and below != below.parent:
         below = below.parent
     figures = below.parent / "figures" / folder.resolve().relative_to(below)
-    return [
-        (figures / paper / target.name, target)
-        for target in paths.figure(config, paper, artefact.name).values()
-    ]
+    return [(figures / paper / target.name, target) for target in targets]
 
 
 def _compare(config: Config, folder: Path) -> tuple[int, list[str]]:

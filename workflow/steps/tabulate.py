@@ -14,7 +14,7 @@ from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_json, to_markdown
 
-FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html}
+FORMS = {"csv": to_csv, "md": to_markdown, "html": to_html, "json": to_json}
 
 
 def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
@@ -23,10 +23,8 @@ def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
         described = config.papers[paper].artefacts[name]
         build = table_builder(paper, described)
         table = build(load(config, paper, described.experiments if described.measured else ()), described)
-        for form, path in paths.table(config, paper, name).items():
+        for form, path in paths.artefact(config, paper, described).items():
             atomic_write(path, FORMS[form](table))
-        if table.record is not None:
-            atomic_write(paths.table_record(config, paper, name), to_json(table.record))
 
 
 if __name__ == "__main__":

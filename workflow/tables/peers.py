@@ -96,6 +96,7 @@ def _row(results: Results, name: str, label: str, baseline: str) -> Mapping[str,
     group = results.group(name, label, row.n)
     larger = [n for n in results.experiment(name).sizes if row.n is not None and n > row.n]
     beyond = results.group(name, label, larger[0]).briefly if larger and not absent else ""
+    peak = max(group.values("peak_memory_bytes"), default=None)
     return {
         "experiment": prose(results.experiment(name).title),
         "contender": prose(display_name(label)),
@@ -104,14 +105,10 @@ def _row(results: Results, name: str, label: str, baseline: str) -> Mapping[str,
         "ratio": BLANK if label == baseline else ratio_cell(results, name, row, label, baseline, CPU),
         "gap": number(group.median(RELATIVE_GAP), digits=2),
         "violation": number(group.median("certificate.max_violation"), digits=2),
-        "memory": _megabytes(max(group.values("peak_memory_bytes"), default=None)),
+        "memory": number(None if peak is None else peak / 1e6),
         "beyond": prose(f"n = {larger[0]:,}: {beyond}") if beyond else BLANK,
         "package": prose(", ".join(packages(results, label))),
     }
-
-
-def _megabytes(value: float | None) -> Cell:
-    return number(value if value is None else value / 1e6)
 
 
 def _solvers(results: Results, names: Sequence[str], relative: str, baseline: str) -> TableSection:

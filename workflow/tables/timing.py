@@ -226,7 +226,7 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
 
 def nested_section(results: Results, name: str, above: str, below: str) -> list[TableSection]:
     """Return the sizes between the paper's own, without its columns; empty if none of them was run."""
-    between = results.nested_rows(name)
+    between = [SizeRow(n, None) for n in results.experiment(name).nested]
     timed = [label for label, each in results.experiment(name).contenders.items() if each.nested]
     if not any(results.group(name, label, row.n).runs for row in between for label in timed):
         return []

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, prose
@@ -72,9 +72,9 @@ def to_html(table: Table) -> str:
     return render("table.html.j2", table=table)
 
 
-def to_json(record: Mapping[str, Any]) -> str:
-    """Return a table's record as JSON."""
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+def to_json(table: Table) -> str:
+    """Return the table's record as JSON."""
+    return json.dumps(table.record, indent=1, ensure_ascii=False) + "\n"
 
 
 def render(template: str, **values: object) -> str:
