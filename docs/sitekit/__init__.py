@@ -15,11 +15,9 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from sitekit import mathml
-from sitekit.data_sets import data_set_table
-from sitekit.deviations import deviation_list
+from sitekit.data_tables import column_table, data_set_table, scales_table
 from sitekit.examples import Examples
 from sitekit.main_findings import main_findings
-from sitekit.measurements import column_table, scales_table
 from sitekit.numbers import FILTERS, Numbers
 from sitekit.papers import PaperPage
 from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
@@ -64,7 +62,7 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
         "citation": lambda name: PaperPage(texts, name).citation,
-        "deviations": lambda name: deviation_list(texts, name),
+        "deviations": lambda name: PaperPage(texts, name).deviations(),
         "paper": lambda name: _PAPER.render(page=PaperPage(texts, name), main=main_findings(texts, name)),
     }
     try:

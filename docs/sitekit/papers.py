@@ -101,14 +101,22 @@ class PaperPage:
         """Return the table of the paper's claims, with the verdicts of the run that is shown."""
         if self._scale is None:
             return ""
-        file = self._results / "claims.csv"
-        self._texts.read |= {file, Path(__file__).with_name("claims.html")}
-        with file.open(newline="", encoding="utf-8") as handle:
-            claims = list(csv.DictReader(handle))
+        claims = self._rows(self._results / "claims.csv")
+        self._texts.read.add(Path(__file__).with_name("claims.html"))
         # Tables of older reference runs have no column for this.
         counts = Counter(claim["verdict"] for claim in claims if claim.get("counted") != "no")
         table = _TEMPLATES.get_template("claims.html")
         return _raw(table.render(claims=claims, counts=counts, marks=_MARKS, after_number=after_number))
+
+    def deviations(self) -> str:
+        """Return what is done in another way than in the paper, an item each; of the default scale."""
+        file = self._root / "results" / "reference" / "default" / self.name / "deviations.csv"
+        if not file.is_file():
+            raise TextError(f"there is no {file.relative_to(self._root)}")
+        return "\n".join(
+            f"- *{row['where']}*: the paper: {row['paper']}; here: {row['here']}, because {row['because']}."
+            for row in self._rows(file)
+        )
 
     def artefacts(self) -> str:
         """Return every table and figure of the run that is shown, experiment by experiment."""
@@ -177,6 +185,11 @@ class PaperPage:
             folder = self._root / "figures" / "reference" / self._scale / self.name
             found = {ending: folder / f"{artefact.name}.{ending}" for ending in ("png", "svg")}
         return found if all(path.is_file() for path in found.values()) else {}
+
+    def _rows(self, file: Path) -> list[dict[str, str]]:
+        self._texts.read.add(file)
+        with file.open(newline="", encoding="utf-8") as handle:
+            return list(csv.DictReader(handle))
 
     def _group(self, artefact: Artefact) -> str:
         if len(artefact.experiments) == 1 and artefact.measured:

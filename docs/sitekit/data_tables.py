@@ -1,13 +1,32 @@
-"""Tables about the raw measurements: the columns, and the files of the reference runs."""
+"""Tables about data: the sets, the columns of the raw measurements, and the files of the reference runs."""
 
 from __future__ import annotations
 
 import html
 
 import pyarrow.parquet as pq
+from svmrepro import datasets
 from svmrepro.workflow.analysis.columns import FIELDS
 
 from sitekit.texts import TextError, Texts
+
+
+def data_set_table(texts: Texts) -> str:
+    """Return one line per data set: its name, shape, content and source."""
+    texts.read.add(texts.root / "datasets" / "registry" / "registry.yaml")
+    lines = ["| name | rows x features | content | source |", "| --- | --- | --- | --- |"]
+    for name in datasets.names():
+        entry = datasets.describe(name)
+        if isinstance(entry, datasets.UserEntry):
+            continue
+        if isinstance(entry, datasets.GeneratedEntry):
+            rows, source = "any n", "generated"
+        else:
+            downloaded = any(file.sources for file in entry.files.values())
+            rows, source = f"{entry.rows:,}", "downloaded" if downloaded else "by hand or from a mirror"
+        shape = f"{rows} x {entry.features:,}" + (", binary" if entry.binary else "")
+        lines.append(f"| `{name}` | {shape} | {entry.title} | {source} |")
+    return "\n".join(lines)
 
 
 def column_table() -> str:
