@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -27,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
     parser.usage = (
         f"%(prog)s [-h] [--scale SCALE] [{targets} ...] [--config KEY=VALUE ...] [options of Snakemake]"
     )
+
+
+def command(
+    goal: str,
+) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace, list[str]], int]]:
+    """Return `add_arguments` and `run` of a command that runs the workflow up to a goal, for some papers."""
+    return partial(add_arguments, targets="PAPER"), partial(run, goal=goal)
 
 
 def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = None) -> int:

@@ -41,8 +41,10 @@ class Forecast:
 
     def __init__(self, config: Config, present: Experiment | Sequence[Experiment]) -> None:
         self._config = config
-        one = isinstance(present, Experiment)
-        self._experiments = self._covered(present) if isinstance(present, Experiment) else list(present)
+        one, short = isinstance(present, Experiment), self._journal_bytes() <= MOST_BYTES
+        self._experiments = [present] if isinstance(present, Experiment) else list(present)
+        if one and short:
+            self._experiments = config.experiments
         self.whole_scale = len(self._experiments) > 1 or len(config.experiments) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -59,7 +61,7 @@ class Forecast:
         #: Seconds of the reference run by contender and size, and this machine's seconds for one of those.
         self._reference = {} if one else _reference_seconds(config)
         self._paces: list[float] = []
-        for experiment in self._experiments if one or self._journal_bytes() <= MOST_BYTES else ():
+        for experiment in self._experiments if one or short else ():
             current = {instance.fingerprint for instance in instances(experiment)}
             for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
                 if line["row"] in current:
@@ -165,11 +167,6 @@ class Forecast:
             found = [extrapolate(points, n) for key in keys if (points := self._points(key))]
             known[n] = geometric_mean(found) if found else FIRST_GUESS * (n / 1000) ** USUAL_SLOPE
         return known[n]
-
-    def _covered(self, present: Experiment) -> list[Experiment]:
-        """Return all experiments, or only the current one if reading all journals would take long."""
-        experiments = self._config.experiments
-        return experiments if self._journal_bytes() <= MOST_BYTES else [present]
 
     def _journal_bytes(self) -> int:
         experiments = self._config.experiments
