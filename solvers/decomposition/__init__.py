@@ -1,17 +1,18 @@
 """Decomposition: SMO over maximal violating pairs, with planning ahead or Newton steps, and SVM-light.
 
 second_order             SMO with second-order working sets, and planning ahead (Glasmachers 2008)
-_second_order_iteration  its iteration: working set, step, planned step
+_second_order_iteration  its iteration: working set, step, update
+_planned_step            planning ahead: the planned step (Algorithm 4), earlier sets as candidates (3)
 _pair_state              its state
 _pair_selection          the scans that select a working set and update the gradient
 _fixed_gradient          the gradient in fixed point, for rows of distances
-_shrinking               which examples leave the active set, and how they return
+_shrinking               which examples leave the active set, and the change of order; return: _restoring
 _gradient_rows           the gradient from many kernel rows at once
 _restoring               the gradient computed anew, and refined where rows are in single precision
 _rows_ahead              kernel rows computed together with one that is requested
 _statistics              bytes moved and step lengths of a run
-planning_readings        planning ahead, with what its paper leaves open as options
-smo_newton               the same, with Newton steps on the free multipliers in between
+planning_readings        variant readings of planning ahead, where its paper leaves options open
+smo_newton               `second_order` with Newton steps on the free multipliers in between
 conjugate                steps along conjugate directions (Torres-Barran, Alaiz and Dorronsoro 2021)
 threads/                 passes over the active set, divided among several threads
 svmlight/                working sets of q examples (Joachims 1999)

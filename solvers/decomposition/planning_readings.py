@@ -1,7 +1,10 @@
-r"""Planning ahead with what its paper leaves open as options (Glasmachers 2008).
+r"""Variant readings of planning ahead, with what its paper leaves open as options (Glasmachers 2008).
+
+The solver `pasmo` itself is :mod:`~svmrepro.solvers.decomposition.second_order`, its planned step
+:mod:`~svmrepro.solvers.decomposition._planned_step`.
 
 The text of the paper allows several programs, and none is certain to be the one that made its Table 2. Here
-one loop has them all. The defaults are the solver `pasmo`; the notation and the silent points not listed here
+one loop has them all. The defaults are those of `pasmo`; the notation and the silent points not listed here
 are those of :mod:`~svmrepro.solvers.decomposition.second_order`.
 
 ``plan``
@@ -62,6 +65,7 @@ from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, build_screen, move_gradient
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, clipped, look, place, room
+from svmrepro.solvers.decomposition._planned_step import best_exact, remember
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     ENTRIES,
@@ -69,8 +73,6 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
     NEARLY,
     RUNNING,
     SHRINK,
-    best_exact,
-    remember,
     tally,
 )
 from svmrepro.solvers.decomposition._shrinking import mark_leavers

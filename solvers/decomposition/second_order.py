@@ -39,11 +39,15 @@ Where the paper is silent:
   steps, but never change the result. If this does not terminate, or if the rounding error of the recomputed
   gradient could exceed eps, the run is ``stalled``.
 
-Symbols of the paper in :mod:`~svmrepro.solvers.decomposition._second_order_iteration`:
+Symbols of the paper in :mod:`~svmrepro.solvers.decomposition._second_order_iteration`, whose ``iterate`` is
+Algorithm 1, and in :mod:`~svmrepro.solvers.decomposition._planned_step`:
 
 ================  =============================================================================
 paper             here
 ================  =============================================================================
+Algorithms 2, 4   ``step_ahead``, after the steps that ``plan`` names
+Algorithm 3       ``offered`` and ``best_exact``, after the steps that ``offer`` names
+Algorithm 5       3 and 4 together
 alpha_i           ``beta``, signed as in the paper; ``alpha`` is unsigned in this package
 gradient of f     ``G``
 i, j              ``i``, ``j``: positions in the active order (3)

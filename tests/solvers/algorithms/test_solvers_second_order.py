@@ -12,6 +12,7 @@ from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import _pair_state as pair_state
+from svmrepro.solvers.decomposition import _planned_step as planned_step
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._pair_selection import (
     DOWN,
@@ -90,10 +91,10 @@ def test_the_planned_step_gains_most_together_with_the_next_one() -> None:
         state.scalars.ages = state.scalars.sets = 1
         slopes = V @ state.G
         pair = (state, (K[0],), (K[1],), 4, 0, 1, slopes[0], Q[0, 0])
-        mu, planned = second_order_iteration.step_ahead(*pair, -1e6, 1e6)
+        mu, planned = planned_step.step_ahead(*pair, -1e6, 1e6)
         assert planned and mu == pytest.approx(np.linalg.solve(Q, slopes)[0], rel=1e-9)
         # Without room in the box there is no such step.
-        assert not second_order_iteration.step_ahead(*pair, mu, mu)[1]
+        assert not planned_step.step_ahead(*pair, mu, mu)[1]
 
 
 @pytest.mark.parametrize("kind", ["values", "distances"])
