@@ -39,6 +39,7 @@ N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, second edition, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -71,6 +72,11 @@ class Sum(NamedTuple):
 def growth(terms: int) -> float:
     """Return ``g_m = m u / (1 - m u)``."""
     return terms * UNIT / (1.0 - terms * UNIT)
+
+
+def exact_sum(values: Vector) -> float:
+    """Return a correctly rounded sum."""
+    return math.fsum(values.tolist())
 
 
 class Accumulator:

@@ -1,8 +1,9 @@
 """The certificate: the quality of a solution, computed from the data alone.
 
-certificate    what was found, and when it passes
-optimality     objectives, gap and violations, each with a bound on its rounding error
+optimality     ``certify``: objectives, gap and violations, each with a bound on its rounding error
+certificate    the record of what was found, and the rule by which it passes
 _lower_bounds  dual points of linear problems, and their objectives
+_pairs         pairs of different ranks: loss, violated pairs, multipliers
 """
 
 from svmrepro.solvers.certificate.certificate import Certificate

@@ -4,25 +4,26 @@ Weights w are judged by the gap between their primal objective and a lower bound
 feasible multipliers. The multipliers come, in this order of preference, from
 
 1. the solution's own multipliers;
-2. its *witness*: planes ``(a_c, w_c)``. A plane stands for the examples that violate their margin at w_c, so
-   it is recomputed from the data: ``alpha_i = sum_c a_c (C_i / total) [y_i w_c.x_i < 1]`` lies in
-   ``[0, C_i]`` if ``a >= 0`` and ``sum a <= total`` (for pairs likewise, with total over their number for
-   C_i);
+2. its *witness*: the cutting planes ``(a_c, w_c)`` of a solver such as SVM-perf. A plane stands for the
+   examples that violate their margin at w_c, so it is recomputed from the data:
+   ``alpha_i = sum_c a_c (C_i / total) [y_i w_c.x_i < 1]`` lies in ``[0, C_i]`` if ``a >= 0`` and
+   ``sum a <= total`` (for pairs likewise, with total over their number for C_i);
 3. a search from w: coordinate descent on the dual; for pairs, cutting planes.
 
 The origin of the multipliers does not matter. Their feasibility is enforced and their dual objective computed
-here, with its rounding subtracted, so a lower bound is never too high.
+here, with its rounding subtracted, so a lower bound is never too high. ``optimality._certify_gap`` subtracts
+it from the primal objective.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from svmrepro.solvers.certificate._pairs import PairPlane, pair_coefficients, pair_plane
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.reference_kernels import UNIT, Sum, growth, weighted_sum
+from svmrepro.solvers.reference_kernels import UNIT, Sum, exact_sum, growth, weighted_sum
 from svmrepro.solvers.registry import HINGE, SQUARED_HINGE
 
 Vector = npt.NDArray[np.float64]
@@ -103,11 +104,6 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
     return of_multipliers(problem, np.clip(found, 0.0, problem.bounds), loss)
 
 
-def exact_sum(values: Vector) -> float:
-    """Return a correctly rounded sum."""
-    return math.fsum(values.tolist())
-
-
 def _balanced(alpha: Vector, y: Vector) -> Vector:
     """Scale down the multipliers of the class with the larger sum so that ``sum_i y_i alpha_i`` is 0."""
     positive, negative = exact_sum(alpha[y > 0]), exact_sum(alpha[y < 0])
@@ -115,77 +111,6 @@ def _balanced(alpha: Vector, y: Vector) -> Vector:
         return alpha
     heavier, ratio = (1.0, negative / positive) if positive > negative else (-1.0, positive / negative)
     return np.where(y == heavier, alpha * ratio, alpha)
-
-
-def pair_loss(y: Vector, f: Vector) -> tuple[float, int]:
-    """Return the sum of ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j, and their number.
-
-    The ranks are halved recursively; the pairs between two halves are summed by sorting.
-    """
-    total, m = 0.0, 0
-    for low_at, high_at in _halves(y):
-        low, high = np.sort(f[low_at]), f[high_at]
-        # A lower example contributes to a higher one if its score exceeds the higher one's minus 1.
-        from_here = np.searchsorted(low, high - 1.0, side="right")
-        above = np.concatenate((np.cumsum(low[::-1])[::-1], [0.0]))
-        total += float((above[from_here] + (low.size - from_here) * (1.0 - high)).sum())
-        m += low.size * high.size
-    return total, m
-
-
-class PairPlane(NamedTuple):
-    """The pairs that violate their margin at some scores."""
-
-    coefficients: Vector  # (n,) how often an example is the higher one of such a pair, less the lower one
-    violated: int
-    pairs: int  # of different ranks, violated or not
-
-
-def pair_plane(y: Vector, f: Vector) -> PairPlane:
-    """Return the violated pairs: ``y_i > y_j`` with ``f_i - 1 < f_j``."""
-    coefficients, violated, m = np.zeros(y.size), 0, 0
-    for low_at, high_at in _halves(y):
-        low, bar = f[low_at], f[high_at] - 1.0
-        above = low.size - np.searchsorted(np.sort(low), bar, side="right")
-        below = np.searchsorted(np.sort(bar), low, side="left")
-        coefficients[high_at] += above
-        coefficients[low_at] -= below
-        violated += int(above.sum())
-        m += low.size * bar.size
-    return PairPlane(coefficients, violated, m)
-
-
-def _halves(y: Vector) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Return pairs of sets of lower and higher examples; each pair of different ranks is in exactly one."""
-    order = np.argsort(y, kind="stable")
-    ranks = y[order]
-    found, todo = [], [(0, y.size)]
-    while todo:
-        first, last = todo.pop()
-        if ranks[first] == ranks[last - 1]:
-            continue
-        starts = np.flatnonzero(np.diff(ranks[first:last])) + first + 1
-        cut = int(starts[np.abs(starts - (first + last) // 2).argmin()])
-        found.append((order[first:cut], order[cut:last]))
-        todo += [(first, cut), (cut, last)]
-    return found
-
-
-def pair_coefficients(y: Vector, alpha: Vector) -> tuple[Vector, Vector]:
-    """Return each example's coefficient in ``sum alpha_ij (x_i - x_j)``, and its sum of multipliers.
-
-    There is a multiplier for each pair with y_i > y_j, in the order of i and then of j.
-    """
-    coefficients, sizes, at = np.zeros(y.size), np.zeros(y.size), 0
-    for i in range(y.size):
-        lower = np.flatnonzero(y < y[i])
-        part = alpha[at : at + lower.size]
-        coefficients[i] += part.sum()
-        coefficients[lower] -= part
-        sizes[i] += part.sum()
-        sizes[lower] += part
-        at += lower.size
-    return coefficients, sizes
 
 
 def of_pairs(problem: Problem, alpha: Vector) -> Bound:

@@ -63,7 +63,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.certificate import _lower_bounds as lower_bounds
-from svmrepro.solvers.certificate._lower_bounds import exact_sum, pair_loss, pair_plane
+from svmrepro.solvers.certificate._pairs import pair_loss, pair_plane
 from svmrepro.solvers.certificate.certificate import Certificate
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
@@ -71,6 +71,7 @@ from svmrepro.solvers.reference_kernels import (
     Sum,
     column_sizes,
     diagonal,
+    exact_sum,
     kernel_matrix,
     kernel_sums,
     matrix_sums,

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import KERNELS, STORAGES, cloud, dense, differences, judged, make_case, objective
 from svmrepro.solvers import SOLVERS, Problem, Solution, certify, solve
-from svmrepro.solvers.certificate._lower_bounds import pair_loss
+from svmrepro.solvers.certificate._pairs import pair_loss
 from svmrepro.solvers.cutting_planes._pair_counts import PairCounts
 from svmrepro.solvers.cutting_planes._planes import Planes
 from svmrepro.solvers.cutting_planes.ocas import best_step

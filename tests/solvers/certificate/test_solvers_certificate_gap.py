@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import differences, objective
 from svmrepro.solvers import Problem, Solution, certify, solve
-from svmrepro.solvers.certificate._lower_bounds import pair_coefficients, pair_loss
+from svmrepro.solvers.certificate._pairs import pair_coefficients, pair_loss
 
 SOLVER = {"hinge": "ocas", "squared hinge": "l2svm-mfn", "pairs": "svmperf-ordinal"}
 
