@@ -17,7 +17,7 @@ sklearn_classifier   ``SVMClassifier``
 conformance          checks for a solver of your own
 paths                ``solve_grid``: warm starts over kernels, C and tolerances
 driver               ``solve``: slices, limits, progress, clocks
-registry             the solvers by name, as data
+registry             the solvers by name, with the defaults of their options
 interface            the functions that a solver's module provides
 user_functions       solvers outside this project: by ``package.module:function`` or as entry points
 problem, kernel      the training problem
@@ -31,7 +31,7 @@ decomposition/       SMO over violating pairs, planning ahead, SVM-light
 cutting_planes/      SVM-perf and OCAS
 linear/              Lagrangian SVM, modified finite Newton, dual coordinate descent
 peers/               solvers from other packages behind the same interface
-caches/              caches of kernel rows
+caches/              caches of kernel rows, and the layouts of examples from which rows are computed
 passes/              ``X w`` and ``X' c`` over all examples
 quadratic_programs/  dense programs that arise within a solver
 storage/             examples in memory and on disk, and dot products of their rows

@@ -1,10 +1,11 @@
-"""The solvers by name, as data. A new solver needs a module and an entry here.
+"""The solvers by name, with the defaults of their options. A new solver needs a module and an entry here.
 
 Importing this module imports no compiled code.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import math
 import numbers
@@ -26,6 +27,9 @@ NO_BIAS = "no bias"
 
 HINGE, SQUARED_HINGE, PAIRS = "hinge", "squared hinge", "pairs"
 KKT, GAP, RELATIVE_GAP = "kkt", "gap", "relative gap"
+
+_CACHE_MB = 40.0  # the default cache of kernel rows, in 2^20 bytes
+_LARGE_CACHE_MB = 200.0  # that of the peers, as in scikit-learn, and of the solver compared with them
 
 
 class NotInstalled(ImportError):
@@ -129,7 +133,9 @@ class SolverSpec:
         for key, value in options.items():
             if key not in self.options:
                 known = ", ".join(self.options) or "none"
-                raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}")
+                close = difflib.get_close_matches(str(key), self.options, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}{hint}")
             default, said = self.options[key], f"solver {self.name!r}: option {key!r} must"
             if key in self.choices:
                 if value not in self.choices[key]:
@@ -159,7 +165,7 @@ def _second_order(
         name,
         "decomposition.second_order",
         f"{description}, Glasmachers 2008",
-        {"cache_mb": 40.0, "single": False, "shrinking": True, "lengths": False},
+        {"cache_mb": _CACHE_MB, "single": False, "shrinking": True, "lengths": False},
         (BIAS,),
         tolerance_factor=1.0,
         fixed={"plan": plan, "offer": offer, "sets": sets, "stretch": stretch},
@@ -205,7 +211,7 @@ _PLANNING_READINGS = SolverSpec(
     "decomposition.planning_readings",
     "planning-ahead SMO with what its paper leaves open as options, Glasmachers 2008",
     {
-        "cache_mb": 40.0,
+        "cache_mb": _CACHE_MB,
         "single": False,
         "shrinking": True,
         "unshrink": True,
@@ -230,7 +236,7 @@ def _peer(
     description: str,
     options: Mapping[str, Any],
     needs: tuple[str, ...] = (BIAS,),
-    module: str = "peers.scikit_learn_interface",
+    module: str = "peers.estimators",
     promise: str = KKT,
 ) -> SolverSpec:
     """Return the entry of a solver from another package."""
@@ -249,7 +255,7 @@ def _peer(
 
 _SVMLIGHT_OPTIONS = {
     "q": 10,
-    "cache_mb": 40.0,
+    "cache_mb": _CACHE_MB,
     "single": False,
     "shrinking": True,
     "patience": 100,
@@ -257,7 +263,7 @@ _SVMLIGHT_OPTIONS = {
     "widen": True,
 }
 
-_KERNEL_OPTIONS = {"cache_mb": 200.0, "shrinking": True}
+_KERNEL_OPTIONS = {"cache_mb": _LARGE_CACHE_MB, "shrinking": True}
 _PEERS = (
     _peer("libsvm", "scikit-learn", "LIBSVM, as scikit-learn's SVC", _KERNEL_OPTIONS),
     _peer(
@@ -281,7 +287,7 @@ _PEERS = (
         "oneDAL, as scikit-learn-intelex's SVC",
         {**_KERNEL_OPTIONS, "threads": 1},
     ),
-    _peer("thundersvm", "thundersvm-cpu", "ThunderSVM on one thread", {"cache_mb": 200.0}),
+    _peer("thundersvm", "thundersvm-cpu", "ThunderSVM on one thread", {"cache_mb": _LARGE_CACHE_MB}),
 )
 
 _cutting_planes = partial(SolverSpec, needs=(LINEAR, NO_BIAS), tolerance_factor=1.0, promise=GAP, blocks=True)
@@ -346,7 +352,7 @@ _ALL = (
         "csmo",
         "decomposition.conjugate",
         "conjugate SMO with second-order working sets, Torres-Barran, Alaiz and Dorronsoro 2021",
-        {"cache_mb": 40.0, "single": False, "shrinking": True},
+        {"cache_mb": _CACHE_MB, "single": False, "shrinking": True},
         (BIAS,),
         tolerance_factor=1.0,
         starts=True,
@@ -355,7 +361,7 @@ _ALL = (
         "smo-newton",
         "decomposition.smo_newton",
         "second-order SMO with planning ahead, and Newton steps on the free multipliers",
-        {"cache_mb": 200.0, "single": False, "shrinking": True, "threads": 1},
+        {"cache_mb": _LARGE_CACHE_MB, "single": False, "shrinking": True, "threads": 1},
         (BIAS,),
         tolerance_factor=1.0,
         starts=True,

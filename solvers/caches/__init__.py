@@ -1,4 +1,4 @@
-"""Caches of kernel rows.
+"""Caches of kernel rows, and the layouts of the examples from which rows are computed.
 
 lru              replacement by last use, within a memory limit
 active_set_rows  rows in the order of the active set (second order, decomposition)

@@ -14,6 +14,6 @@ _statistics              bytes moved and step lengths of a run
 planning_readings        variant readings of planning ahead, where its paper leaves options open
 smo_newton               `second_order` with Newton steps on the free multipliers in between
 conjugate                steps along conjugate directions (Torres-Barran, Alaiz and Dorronsoro 2021)
-threads/                 passes over the active set, divided among several threads
+threads/                 passes over the active set, divided among several threads (of smo-newton)
 svmlight/                working sets of q examples (Joachims 1999)
 """

@@ -3,6 +3,6 @@
 A peer is an entry of `svmrepro.solvers.registry`, an adapter here, and a contender in
 ``config/experiments/peers.yaml``, which times it beside the others.
 
-scikit_learn_interface  LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, by their scikit-learn estimators
-libsvm_package          LIBSVM, by its own Python package
+estimators      LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, through estimators like scikit-learn's
+libsvm_package  LIBSVM, by its own Python package
 """

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from libsvm import svm
-from svmrepro.solvers.peers.scikit_learn_interface import check_entries, class_bounds, objective, steps
+from svmrepro.solvers.peers.estimators import check_entries, class_bounds, objective, steps
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
 

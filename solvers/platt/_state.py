@@ -6,7 +6,7 @@ examples in the order of the first choice heuristic and, for a linear kernel, fo
 one weight vector (Platt 1998, sections 2.2 and 2.4).
 
 The errors and the folded weights are sums over all steps. If the total rounding of the steps could exceed a
-hundredth of eps, both are recomputed before a run ends, and a full pass without steps checks the conditions.
+hundredth of tol, both are recomputed before a run ends, and a full pass without steps checks the conditions.
 If they do not hold, the run continues (``info["renewals"]``), at most thirty times. A run with given initial
 multipliers starts in the same way: it computes the errors from the multipliers, then sets the threshold
 halfway between the extreme errors of all examples.
@@ -85,7 +85,7 @@ class SmoScalars:
     smallest: int  # smallest number of examples in a full pass
     # Rounding.
     unit: float  # scale of the absolute part of the step tolerance
-    harmless: float  # largest change of a multiplier that changes no output by more than eps / 100
+    harmless: float  # largest change of a multiplier that changes no output by more than tol / 100
     drift: float  # total length of the steps since the errors were last recomputed
     most_drift: float  # above this the errors have to be recomputed
     renew_at: int  # progress of the renewal of weights (below n) and errors (from n on), or -1
@@ -348,7 +348,7 @@ def unshrink(state):
 
 @dataclass
 class SmoRun:
-    """A run in progress: the problem, the compiled functions, the state, and any CG descent."""
+    """A run in progress: problem, compiled functions, state, the report's tol, and any CG descent."""
 
     problem: Problem
     calls: tuple[Any, ...]

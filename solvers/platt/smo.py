@@ -14,10 +14,12 @@ one bound C for all; here each example has its own.
 
 Where the report is silent or stops short:
 
-* The report gives no value for the step tolerance ("eps" of the pseudo-code); it is ``step_tol`` here, 1e-8.
+* The report gives no value for the step tolerance ("eps" of the pseudo-code). It is ``step_tol`` here; its
+  default is in :mod:`svmrepro.solvers.registry`. The stopping tolerance, elsewhere ``eps`` in this package,
+  is the report's tol.
 * A pass over all examples that changes nothing ends the report's program even if a violator found no partner.
   Here that pass also computes ``min E`` over I_up and ``max E`` over I_low (Keerthi et al. 2001). If these
-  are within 2 eps of each other, the threshold is set halfway between them, and every example satisfies its
+  are within 2 tol of each other, the threshold is set halfway between them, and every example satisfies its
   condition. Otherwise this most violating pair takes a step without a step tolerance, ``step_tol`` is divided
   by ten, and the passes continue. ``info["rescues"]`` counts such steps: zero on every data set of the
   report.
@@ -33,7 +35,7 @@ Where the report is silent or stops short:
 * Rounding leaves tiny multipliers. If a step ends where the partner reaches its bound, the partner is set
   exactly to it. Otherwise a multiplier is set to 0 if it is less than 1e-14 of the sum of the pair, or to its
   bound if it is within a share 1e-14 of it, provided that no output changes by more than a hundredth of
-  ``eps``.
+  tol.
 * The step tolerance has an absolute part, ``step_tol^2`` in the pseudo-code. It is multiplied by 1000 times
   the smallest bound, or by 1000 over the largest K_ii, if that is less than 1, so that multipliers near 1e-12
   can move, too.

@@ -1,5 +1,7 @@
 """Dot products for each representation: the only code that depends on how rows are stored.
 
+Rows over an active set are computed from another layout, see :mod:`svmrepro.solvers.caches.feature_columns`.
+
 Each storage provides three functions of a uniform type, so that a solver's loop is compiled once and calls
 them through a pointer:
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 from solver_cases import ONE_OF_EACH, biased, gram, judged, objective
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve
-from svmrepro.solvers.peers import scikit_learn_interface
+from svmrepro.solvers.peers import estimators
 
 HINGE = ("svmperf", "ocas")
 NAMES = (*HINGE, "dual-descent", "l2svm-mfn", "lsvm")
@@ -138,10 +138,10 @@ def test_liblinear_takes_weights(seed: int) -> None:
 def test_weights_within_a_class_are_refused_where_there_are_none() -> None:
     X, y, times = examples(1)
     same = Problem(X, y, np.where(y > 0, 2.0, 0.5))
-    assert scikit_learn_interface.class_bounds(same, "thundersvm") == {-1: 0.5, 1: 2.0}
+    assert estimators.class_bounds(same, "thundersvm") == {-1: 0.5, 1: 2.0}
     for name in {"thundersvm", *KERNELLED} - {"libsvm", "onedal"}:
         with pytest.raises(ValueError, match=rf"^solver '{name}' needs one C for all examples of a class$"):
-            scikit_learn_interface.class_bounds(Problem(X, y, 1.0 * times), name)
+            estimators.class_bounds(Problem(X, y, 1.0 * times), name)
     if "libsvm-package" in KERNELLED:
         with pytest.raises(ValueError, match=r"needs one C for all examples of a class"):
             solve(Problem(X, y, 1.0 * times), "libsvm-package")
@@ -151,7 +151,7 @@ def test_weights_within_a_class_are_refused_where_there_are_none() -> None:
 def test_too_many_entries_for_32_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = sp.csr_array(np.eye(4))
     for most in (3, 4):
-        monkeypatch.setattr(scikit_learn_interface, "_MOST_STORED", most)
+        monkeypatch.setattr(estimators, "_MOST_STORED", most)
         problem = Problem(X, [1, -1, 1, -1], bias=biased(name), storage="csr")
         if most == 4:
             assert solve(problem, name).status == "optimal"

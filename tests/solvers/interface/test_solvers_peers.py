@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from solver_cases import BINARY_KERNELS, biased, judged, make_case, suits, words
 from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, solve, source_code
-from svmrepro.solvers.peers import scikit_learn_interface
+from svmrepro.solvers.peers import estimators
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
@@ -80,13 +80,13 @@ def test_multipliers_of_repeated_and_empty_examples() -> None:
 
 
 def test_multipliers_are_sought_once_for_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    search, sought = scikit_learn_interface.multipliers, []
+    search, sought = estimators.multipliers, []
 
     def counted(*arguments: Any) -> Any:
         sought.append(arguments[2])
         return search(*arguments)
 
-    monkeypatch.setattr(scikit_learn_interface, "multipliers", counted)
+    monkeypatch.setattr(estimators, "multipliers", counted)
     same = problem(bias=False)
     first = solve(same, "liblinear", eps=1e-5)
     assert first.alpha is not None

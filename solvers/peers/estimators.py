@@ -1,13 +1,16 @@
-r"""LIBSVM, LIBLINEAR, oneDAL and ThunderSVM behind the interface of the other solvers, where installed.
+r"""LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, called through estimators like scikit-learn's.
 
-Each is called through its package's estimator, on dense arrays if the problem's storage is ``dense``, else on
-CSR. The arrays are built before the clock starts. The packages run to their end in one call: a time limit is
-only checked afterwards, there are no intermediate objectives, and the only counted work is the number of
-steps. LIBSVM and LIBLINEAR are compiled into scikit-learn, so its version is their fingerprint. oneDAL
-(2026.2) occasionally returns a wrong solution for CSR data with empty examples; the certificate rejects it.
-ThunderSVM's package for processors (thundersvm-cpu 0.3.3) returns wrong solutions for all CSR data, so these
-are refused; it reports no number of steps, and its ``max_iter`` limits nothing. Its multipliers are in single
-precision: what this rounds off their balance is spread over those between the bounds.
+They have the interface of the other solvers where their packages are installed. ``_MODULES`` names the
+packages, and ``_estimator`` builds each estimator; there oneDAL's threads are set, which are not OpenMP's.
+
+Arrays are dense if the problem's storage is ``dense``, else CSR. They are built before the clock starts. The
+packages run to their end in one call: a time limit is only checked afterwards, there are no intermediate
+objectives, and the only counted work is the number of steps. LIBSVM and LIBLINEAR are compiled into
+scikit-learn, so its version is their fingerprint. oneDAL (2026.2) occasionally returns a wrong solution for
+CSR data with empty examples; the certificate rejects it. ThunderSVM's package for processors
+(thundersvm-cpu 0.3.3) returns wrong solutions for all CSR data, so these are refused; it reports no number of
+steps, and its ``max_iter`` limits nothing. Its multipliers are in single precision: what this rounds off
+their balance is spread over those between the bounds.
 
 Bounds that differ between examples are passed as example weights, at C = 1. ThunderSVM has no example
 weights; it accepts bounds that are equal within each class, as class weights. Row pointers are passed as
