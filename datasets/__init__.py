@@ -22,14 +22,14 @@ permutations    random orders of the examples, and nested subsets
 registry/       the data sets that are known by name
 sparse_builder  sparse matrices built piece by piece
 dataset         the types ``Dataset`` and ``ExampleSet``
-validation      validation of structured input, with readable messages
+validation      validation of all structured input and its messages, also those about the configuration
 files, errors   atomic writing and checksums; one-line errors
 locks           locks between processes
 """
 
 from svmrepro.datasets.adult_encoding import compare_encoding
 from svmrepro.datasets.dataset import Dataset
-from svmrepro.datasets.download.search import Fetched
+from svmrepro.datasets.download.raw_files import Fetched
 from svmrepro.datasets.encodings import ENCODING_VERSION, ENCODINGS
 from svmrepro.datasets.errors import DataError, DatasetUnavailable, StorageError
 from svmrepro.datasets.generators import GENERATOR_VERSION, GENERATORS, generate

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.download.search import ensure_file
+from svmrepro.datasets.download.raw_files import ensure_file
 from svmrepro.datasets.errors import DatasetUnavailable
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers.adult import MISSING, AdultEncoder, AdultRecords, describe_bins, read_adult

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from svmrepro.datasets.dataset import Dataset, ExampleSet
-from svmrepro.datasets.download.search import Fetched, ensure_file, fetch_entry
+from svmrepro.datasets.download.raw_files import Fetched, ensure_file, fetch_entry
 from svmrepro.datasets.encodings import encoded
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.files import sha256_of

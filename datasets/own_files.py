@@ -1,4 +1,8 @@
-"""A user's own files: LIBSVM, tables (CSV) and NPZ, with labels and a test file of their own."""
+"""A user's own files: LIBSVM, tables (CSV) and NPZ, with labels and a test file of their own.
+
+A new format is a module in ``readers/``, its name in ``Format``, ``FORMATS`` and ``_BY_SUFFIX`` below, and a
+line in ``_parse``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DataError, UnknownLabel
 from svmrepro.datasets.readers.libsvm import read_libsvm
 from svmrepro.datasets.readers.npz import read_npz
-from svmrepro.datasets.readers.table import read_table
+from svmrepro.datasets.readers.own_table import read_table
 from svmrepro.datasets.registry import Label
 
 Format = Literal["libsvm", "csv", "npz"]

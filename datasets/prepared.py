@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import ExampleSet, sorted_csr
-from svmrepro.datasets.download.search import StoredFile
+from svmrepro.datasets.download.raw_files import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.files import locked, replacing
 from svmrepro.datasets.readers.by_name import READER_VERSION, read_files

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
-from svmrepro.datasets.download._verify import looks_like_html
+from svmrepro.datasets.download._verification import looks_like_html
 from svmrepro.datasets.errors import SourceError
 from svmrepro.datasets.files import storage_errors
 
@@ -31,13 +31,11 @@ CHUNK = 8192
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
-MOST_CONNECTIONS = 100
-"""Limit per file, for a server that closes the connection after every few bytes."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Time limits in seconds, unless another unit is given."""
+    """Limits of one download: times in seconds unless another unit is given, and numbers of attempts."""
 
     connect: float = 4.0  # for one address to accept a connection
     start: float = 6.0  # from the name look-up to the first line of the response
@@ -47,6 +45,8 @@ class Limits:
     grace: float = 60.0
     pace: float = 8192.0
     attempts: int = 4  # consecutive attempts that may fail without receiving a byte
+    silences: int = 2  # attempts that may end in a silence: waiting costs most
+    connections: int = 100  # attempts in all, for a server that closes the connection after every few bytes
     back_off: float = 0.5  # pause before the second attempt; doubled before each further one
     memory: float = 60.0  # during which a host that could not be reached is not tried again
 
@@ -204,7 +204,7 @@ class Network:
             raise SourceError(f"{urlsplit(url).scheme or 'no'} scheme: only http and https are known")
         resumed = _size(part) > 0
         failures = silences = 0
-        for _ in range(MOST_CONNECTIONS):
+        for attempt in range(1, self.limits.connections + 1):
             before = _size(part)
             try:
                 self._attempt(url, part, limit)
@@ -212,12 +212,11 @@ class Network:
             except _BrokenError as error:
                 failures = 1 if _size(part) > before else failures + 1
                 silences += isinstance(error, _SilentError)
-                # Waiting costs most, so the second silence ends the attempts.
-                if failures >= self.limits.attempts or silences >= 2:
+                if failures >= self.limits.attempts or silences >= self.limits.silences:
                     self._unreachable[_host(url)] = str(error), time.monotonic()
-                    raise SourceError(f"{error} ({failures + silences} attempts)") from error
+                    raise SourceError(f"{error} ({attempt} attempts)") from error
                 time.sleep(self.limits.back_off * 2.0 ** (failures - 1))
-        raise SourceError(f"the connection broke {MOST_CONNECTIONS} times")
+        raise SourceError(f"the connection broke {self.limits.connections} times")
 
     @contextmanager
     def _reaching(self, url: str) -> Iterator[None]:

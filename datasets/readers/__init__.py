@@ -1,8 +1,8 @@
-"""Readers of file formats.
+"""Readers of file formats. Those with an underscore are used through `by_name` alone.
 
-by_name             the readers by their names in the registry
+by_name             the readers by their names in the registry, and how to add one
 libsvm              reading and writing LIBSVM files
-table               tables with a column of labels: a user's own files
+own_table           tables with a column of labels: a user's own files
 npz                 arrays as NumPy and SciPy save them: a user's own files
 _delimited          comma-separated files
 _idx                IDX, the format of MNIST

@@ -12,6 +12,9 @@ from svmrepro.datasets.validation import pattern
 SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "compress": ".Z"}
 """Compression formats and their file suffixes."""
 
+Reader = Literal["libsvm", "delimited", "mat-splits", "kdd04-physics", "uci-adult", "idx", "lyrl2004"]
+"""The names of the readers in :mod:`svmrepro.datasets.readers.by_name`."""
+
 APART: Final = frozenset({"idx", "lyrl2004"})
 """Readers of formats with examples and labels in separate files."""
 
@@ -57,7 +60,7 @@ class FileForm(Keys, frozen=True):
     sha256: Sha | None = None
     rows_sha256: Sha | None = None
     max_bytes: Count | None = None
-    reader: Name | None = None
+    reader: Reader | None = None
     wrapper_sha256: Sha | None = None
 
     @property
@@ -153,7 +156,7 @@ class Described(Keys, frozen=True, kw_only=True):
     licence: Text
     citation: Text
     mirror: Name = ""
-    reader: Name
+    reader: Reader
     features: Count
     binary: bool = False
     labels: Mapping[Label, float | None] = {}

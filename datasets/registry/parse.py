@@ -43,9 +43,10 @@ Keys of a file
 Keys of a form
     ``file``, its name in a mirror or when put there by hand; ``compression`` (gzip, bzip2, xz, compress);
     ``bytes`` and ``sha256`` of the decompressed content; ``rows_sha256``, the checksum of the rows in
-    canonical form (:func:`svmrepro.datasets.download._verify.canonical_sha256`); ``wrapper_sha256``, the
-    checksum of the compressed file, if that of the content is unknown: any other copy is then checked by its
-    rows and ``positives``; ``max_bytes``, if the size is unknown; ``reader``, if it differs from the set's.
+    canonical form (:func:`svmrepro.datasets.download._verification.canonical_sha256`); ``wrapper_sha256``,
+    the checksum of the compressed file, if that of the content is unknown: any other copy is then checked by
+    its rows and ``positives``; ``max_bytes``, if the size is unknown; ``reader``, if it differs from the
+    set's.
 
 A source
     is a URL, in which ``{host}`` stands for an entry of ``hosts``, or a mapping: ``url``; ``member``, the

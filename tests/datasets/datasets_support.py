@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from svmrepro.datasets import DataError, DatasetUnavailable, loading
 from svmrepro.datasets.download.http import Limits, Network
-from svmrepro.datasets.download.search import StoredFile, ensure_file
+from svmrepro.datasets.download.raw_files import StoredFile, ensure_file
 from svmrepro.datasets.registry import DownloadedEntry, Registry, parse_registry
 
 ROWS = 120
@@ -182,7 +182,7 @@ FETCH = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from datasets_support import make_entry
-from svmrepro.datasets.download.search import ensure_file
+from svmrepro.datasets.download.raw_files import ensure_file
 print(ensure_file(make_entry(sys.argv[2]), "toy", sys.argv[3], sys.argv[4]).path)
 """
 

@@ -1,9 +1,12 @@
 """The registry: its content, and the messages about its faults."""
 
+from typing import get_args
+
 import pytest
 from datasets_support import HEAD
 from svmrepro.datasets.readers.by_name import READERS, READERS_APART
 from svmrepro.datasets.registry import Columns, RegistryError, parse_registry, registry
+from svmrepro.datasets.registry.model import APART, Reader
 
 TOY = (
     HEAD.replace("SUBSETS", "[toy]")
@@ -30,6 +33,7 @@ NEW = "generated: {new: {title: t, citation: c, generator: g, features: 2}}"
     [
         ("    reader: libsvm\n", "", "downloaded.toy: key 'reader' is missing"),
         ("reader: libsvm", "raeder: libsvm", "downloaded.toy.raeder: unknown key; did you mean 'reader'?"),
+        ("reader: libsvm", "reader: libsvn", "not 'libsvn'; did you mean 'libsvm'?"),
         ("rows: 10", "rows: ten", f"{FILE}.rows: must be a whole number or null, not 'ten'"),
         ("rows: 10", "rows: 0", f"{FILE}.rows: must be positive, not 0"),
         ("rows: 10", "positives: 10", "downloaded.toy.files: the rows of 'toy' are not given"),
@@ -116,6 +120,11 @@ def test_what_the_delimited_reader_is_told():
         rules.add(parse_registry(scaled).downloaded["toy"].rules)
     assert len(rules) == 5 and "" not in rules
     assert parse_registry(TOY).downloaded["toy"].rules == ""
+
+
+def test_every_reader_has_one_name():
+    assert set(get_args(Reader)) == {*READERS, *READERS_APART}
+    assert set(READERS_APART) == APART
 
 
 def test_every_entry_can_be_fetched_and_read():

@@ -29,7 +29,7 @@ from hypothesis.strategies import SearchStrategy
 from scipy.io import savemat
 from scipy.sparse import csr_matrix
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.download._verify import Ledger
+from svmrepro.datasets.download._verification import Ledger
 from svmrepro.datasets.download.http import _number, _redirected
 from svmrepro.datasets.download.unpacking import decompress, extract_member
 from svmrepro.datasets.errors import DataError, SourceError
@@ -41,7 +41,7 @@ from svmrepro.datasets.readers._physics import read_physics
 from svmrepro.datasets.readers.adult import AdultEncoder, read_adult
 from svmrepro.datasets.readers.libsvm import read_libsvm
 from svmrepro.datasets.readers.npz import read_npz
-from svmrepro.datasets.readers.table import read_table
+from svmrepro.datasets.readers.own_table import read_table
 from svmrepro.datasets.registry import Columns
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "datasets"))

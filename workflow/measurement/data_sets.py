@@ -110,7 +110,7 @@ def attempt(config: Config, name: str) -> str:
 
 
 def _more(config: Config, name: str) -> bool:
-    from svmrepro.datasets.download.search import mirror_has_more
+    from svmrepro.datasets.download.raw_files import mirror_has_more
     from svmrepro.datasets.registry import registry
 
     entry = registry().downloaded.get(name)

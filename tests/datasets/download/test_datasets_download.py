@@ -11,7 +11,7 @@ import pytest
 from datasets_support import CONTENT, QUICK, ROWS, left_in, libsvm_text, make_entry, put, sha, toy_file
 from svmrepro.datasets import DatasetUnavailable
 from svmrepro.datasets.download.http import Network, _redirected
-from svmrepro.datasets.download.search import fetch_entry
+from svmrepro.datasets.download.raw_files import fetch_entry
 from svmrepro.datasets.errors import SourceError
 
 
@@ -183,7 +183,9 @@ def test_a_server_that_is_always_just_about_alive(site):
     site.files = more
     # Eight thousand bytes every tenth of a second, for two and a half hours.
     site.serve(raw(OK, b"\r\n", endless=b"+1 1:1\n" * 1170, pause=0.1))
-    assert "too slow: " in site.refusal(network=Network(replace(QUICK, grace=1.0, pace=1_000_000.0)))
+    refusal = site.refusal(network=Network(replace(QUICK, grace=1.0, pace=1_000_000.0)))
+    assert "too slow: " in refusal
+    assert "(2 attempts)" in refusal
     assert len(site.server.seen) == 2
 
 

@@ -5,8 +5,8 @@ import os
 import pytest
 from datasets_support import CONTENT, ROWS, left_in, libsvm_text, make_entry, put, sha, toy_file, zipped
 from msgspec.structs import replace
-from svmrepro.datasets.download import _verify as verify
-from svmrepro.datasets.download.search import ensure_file, fetch_entry
+from svmrepro.datasets.download import _verification as verification
+from svmrepro.datasets.download.raw_files import ensure_file, fetch_entry
 
 
 def test_a_mirror_comes_before_the_host_and_may_be_a_folder_or_a_prefix(site, monkeypatch):
@@ -67,7 +67,7 @@ def test_a_good_file_is_hashed_once(site, monkeypatch):
         hashed.append(path)
         return sha(path.read_bytes())
 
-    monkeypatch.setattr(verify, "sha256_of", counting)
+    monkeypatch.setattr(verification, "sha256_of", counting)
     site.fetch()
     assert hashed == []
     os.utime(path, ns=(0, 0))
@@ -86,7 +86,7 @@ def test_without_download_no_source_is_asked(site):
 
 
 def test_the_same_rows_in_another_spelling(site):
-    rows = verify.canonical_sha256(put(site.folder / "given", CONTENT))
+    rows = verification.canonical_sha256(put(site.folder / "given", CONTENT))
     site.offer(CONTENT, sha256=sha(b"another spelling"), rows_sha256=rows)
     site.serve(CONTENT.replace(b"+1", b"1").replace(b"\n", b" \n"))
     assert site.fetch("a").sha256 != sha(CONTENT)

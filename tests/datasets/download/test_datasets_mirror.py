@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DatasetUnavailable
-from svmrepro.datasets.download._verify import is_ordered_subsequence
+from svmrepro.datasets.download._verification import is_ordered_subsequence
 from svmrepro.datasets.registry import registry
 
 MIRROR = os.environ.get("SVMREPRO_MIRROR", "")

@@ -5,7 +5,7 @@ import pytest
 from datasets_support import put, refused
 from scipy import sparse
 from svmrepro.datasets.readers.npz import read_npz
-from svmrepro.datasets.readers.table import read_table
+from svmrepro.datasets.readers.own_table import read_table
 
 SIGNS = {0.0: -1.0, 1.0: 1.0}
 TABLE = "age,name,sick\n31,0.5,0\n42,-1e3,1\n"

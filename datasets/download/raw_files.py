@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmrepro.datasets.download._verify import Ledger, check_content
+from svmrepro.datasets.download._verification import Ledger, check_content
 from svmrepro.datasets.download.unpacking import copy_stream, decompress, extract_member, is_compressed
 from svmrepro.datasets.errors import DatasetUnavailable, SourceError
 from svmrepro.datasets.files import CHUNK, locked, part_of, remove, replacing, sha256_of, storage_errors

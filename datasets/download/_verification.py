@@ -6,6 +6,9 @@ A file is accepted by the first of these that applies:
 2. the SHA-256 of its rows in canonical form is (``rows_sha256``; white space and label signs may differ);
 3. the registry has neither, but the compressed file had the right checksum (``wrapper_sha256``);
 4. the registry has neither, and the rows, the positives and the neighbouring files (``between``) fit.
+
+A compressed file with another checksum is no error in itself, since hosts compress differently: rule 4 then
+decides.
 """
 
 from __future__ import annotations
