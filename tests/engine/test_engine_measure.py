@@ -30,7 +30,7 @@ from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import load_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.measurement import data_sets, machine
+from svmrepro.workflow.measurement import data_sets, machine, meter
 from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
 from svmrepro.workflow.steps import fetch, generate
 from svmrepro.workflow.steps.closing import closing
@@ -326,9 +326,9 @@ def test_peak_memory_is_that_of_the_run_alone():
 
 def test_meter_sees_other_processes():
     def stretch():
-        with machine.Meter() as meter:
+        with meter.Meter() as measured:
             time.sleep(0.6)
-        return meter.other_cores
+        return measured.other_cores
 
     before = min(stretch() for _ in range(2))
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])

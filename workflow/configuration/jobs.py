@@ -113,7 +113,7 @@ class Job:
     # or of the previous block of permutations.
     after: str | None = None
 
-    def wanted(self) -> str:
+    def fingerprint(self) -> str:
         """Hash what the job must measure: its rows and their number of repeats."""
         rows = ((instance.fingerprint, instance.experiment) for instance in self.instances)
         return digest([[row, experiment.repeats, experiment.repeat_budget] for row, experiment in rows])

@@ -224,7 +224,7 @@ class Plan:
         deletes its old output, but does not notice that the output is missing as long as files made from it
         exist. Without the parameter, the next command would find nothing to do.
         """
-        return digest([job.wanted() for name in experiments for job in self.jobs(paper, name).values()])
+        return digest([job.fingerprint() for name in experiments for job in self.jobs(paper, name).values()])
 
     def job_files(self, paper: str, experiment: str) -> list[str]:
         """Return the files of an experiment's jobs."""

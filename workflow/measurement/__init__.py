@@ -7,9 +7,11 @@ noise          what may disturb a run's seconds: state of the processor, limits;
 instructions   counts of instructions by perf
 journal_line   the record of a run, one line of JSON
 journal        the file of these lines, written as they are made
-machine        description of the machine, and other load on it
+open_runs      which runs are already done and which are still to be made
+machine        description of the machine, and its threads
+meter          what a run takes: peak memory, other load meanwhile
 data_sets      the arrays of a problem
 job_progress   what a job says about its runs, on a terminal and in its log
 channel        hands these messages to the command that started the job
-forecast       remaining runs and time
+forecast       the remaining timed runs and their time; `commands.run_cost` adds the other steps
 """

@@ -34,7 +34,8 @@ from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
-from svmrepro.workflow.measurement.machine import Meter, copy_bandwidth, load_average, release_memory
+from svmrepro.workflow.measurement.machine import copy_bandwidth
+from svmrepro.workflow.measurement.meter import Meter, load_average, release_memory
 
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
@@ -186,7 +187,7 @@ class ContenderRuns:
             "load_before": load_before,
             "load_after": load_average(),
             **_counts_and_times(solution, meter),
-            **verdict(
+            **certified(
                 problem, solution, contender, self._tolerance(contender), self._gram(contender, problem)
             ),
             "performance": self._performance(problem, solution),
@@ -289,7 +290,7 @@ def _thinned(trace: Sequence[tuple[float, float]]) -> list[Any]:
     return [[float(seconds), float(objective)] for seconds, objective in trace[::-1][::step][::-1]]
 
 
-def verdict(
+def certified(
     problem: Problem,
     solution: Solution,
     contender: Contender,

@@ -1,4 +1,7 @@
-"""Forecast of the remaining runs and time, from the journals and the reference run's fitted curves."""
+"""Forecast of the remaining runs and time, from the journals and the reference run's fitted curves.
+
+Only the timed runs are forecast; :mod:`svmrepro.workflow.commands.run_cost` adds compiling and other steps.
+"""
 
 from __future__ import annotations
 
@@ -130,6 +133,11 @@ class Forecast:
         return guess if contender.time_limit is None else min(guess, contender.time_limit)
 
     def _left_of(self, experiment: Experiment, contender: Contender) -> tuple[int, float]:
+        """Return the number of remaining runs of a contender, and their seconds.
+
+        This approximates what `open_runs` decides run by run: budgets are divided by the expected seconds,
+        and limits are expected where these reach the time limit.
+        """
         key = _key(experiment, contender)
         runs, seconds = 0, 0.0
         late: list[_Place] = []

@@ -10,9 +10,9 @@ from typing import Any
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, gram_matrix, solve_grid, warm
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
-from svmrepro.workflow.measurement.contender_run import GRAM_BYTES, ContenderRuns, solver_of, verdict
+from svmrepro.workflow.measurement.contender_run import GRAM_BYTES, ContenderRuns, certified, solver_of
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
-from svmrepro.workflow.measurement.machine import Meter, load_average
+from svmrepro.workflow.measurement.meter import Meter, load_average
 
 #: Fields of a certificate that are summed over the cells.
 _SUMS = ("dual", "primal", "gap")
@@ -45,7 +45,7 @@ class GridRuns(ContenderRuns):
                     gram = None  # not two of them at once
                     gram = gram_matrix(problem)
                 gamma = problem.kernel.gamma
-                found = verdict(problem, solution, contender, eps, gram)
+                found = certified(problem, solution, contender, eps, gram)
                 seconds += solution.cpu_seconds
                 wall_seconds += solution.wall_seconds
                 certificate = found.get("certificate") or {}
@@ -65,9 +65,9 @@ class GridRuns(ContenderRuns):
                     }
                 )
         reasons = flag_reasons(wall_seconds, seconds, meter.other_cores, meter.noise["steal"])
-        certified = sum(cell["status"] == "optimal" for cell in cells)
+        passed = sum(cell["status"] == "optimal" for cell in cells)
         if failed is not None:
-            failed["reason"] = f"{certified} of {len(cells)} cells certified; {failed['reason']}"
+            failed["reason"] = f"{passed} of {len(cells)} cells certified; {failed['reason']}"
         return {
             "load_before": load_before,
             "load_after": load_average(),
@@ -76,7 +76,7 @@ class GridRuns(ContenderRuns):
             "iterations": sum(cell["iterations"] for cell in cells),
             "kernel_evaluations": sum(cell["kernel_evaluations"] for cell in cells),
             "info": {"cells": cells},
-            "certificate": _joined(certificates, certified == len(cells)),
+            "certificate": _joined(certificates, passed == len(cells)),
             "flagged": bool(reasons),
             "flag_reason": "; ".join(reasons) or None,
             "noise": meter.noise,

@@ -1,8 +1,10 @@
-"""The journal: every measurement is on disk as soon as it is made, and appears only once.
+"""The journal: every measurement is on disk as soon as it is made, and is written once.
 
-An experiment's journal is append-only. Lines whose ``row`` no longer matches the configuration and the code
-stay in it as history. A killed process leaves at most an incomplete line, which the next writer removes. A
-process that finds the disk full removes its own incomplete line before it reports the error.
+An experiment's journal is append-only. The ``row`` of a line is the fingerprint of an
+:class:`~svmrepro.workflow.configuration.jobs.Instance`. Nothing is decided here: `open_runs` says which lines
+count, and which runs are still to be made. Lines whose ``row`` no longer matches the configuration and the
+code stay in it as history. A killed process leaves at most an incomplete line, which the next writer removes.
+A process that finds the disk full removes its own incomplete line before it reports the error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-# One rule compiles, alone. Then jobs run alone on the machine, one at a time unless timed_jobs is set.
+# One rule compiles, alone. Then jobs run alone on the machine, one at a time unless `timed_jobs`
+# (config/config.yaml) exceeds 1.
 
 
 rule compile_solvers:
@@ -17,9 +18,9 @@ rule compile_solvers:
         "{params.step} --output {output:q} 2>&1 | tee {log:q}"
 
 
-# Lines are appended to the experiment's journal as they are made; the output holds the current ones. A job
-# takes all cores (or its share), so that nothing runs beside a timed run. The step itself pins libraries to
-# one thread.
+# Lines are appended to the experiment's journal as they are made; the output holds the current ones. `threads`
+# gives a job all cores, or with several timed jobs an equal share of them, so that nothing else runs beside a
+# timed run. The step itself pins libraries to one thread.
 rule measure:
     """Measurements: all contenders of a problem, interleaved on the same arrays in one warmed process, one job at a time. A certificate that shares no arithmetic with the solvers checks each solution. Each run is a line of JSON."""
     input:
@@ -37,7 +38,7 @@ rule measure:
         tmpdir=tempfile.gettempdir(),
     params:
         step=step("measure"),
-        wanted=lambda wildcards: PLAN.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].wanted(),
+        rows=lambda wildcards: PLAN.jobs(wildcards.paper, wildcards.experiment)[wildcards.job].fingerprint(),
     shell:
         "{params.step} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q}"
         " --job {wildcards.job:q} --log {log:q}"

@@ -4,26 +4,24 @@ Run as ``python -m svmrepro.workflow.steps.measure --config CONFIG --paper PAPER
 JOB``.
 
 Each run is journalled as soon as it ends, so a killed job loses at most the current run. Its replacement
-measures only what is missing. If a child of the killed process is still running, the replacement waits for
-it, because two timed runs at once would disturb each other. At the end, the job's own file holds exactly the
-lines that count: the journal's lines of its rows, and one line with the reason for each contender that was
-not run.
+measures only what is missing (:mod:`svmrepro.workflow.measurement.open_runs`). If a child of the killed
+process is still running, the replacement waits for it, because two timed runs at once would disturb each
+other. At the end, the job's own file holds exactly the lines that count: the journal's lines of its rows, and
+one line with the reason for each contender that was not run.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import uuid
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import Config, Contender, Experiment, jobs, paths
-from svmrepro.workflow.configuration.jobs import Instance, Job, instances
+from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement import machine
@@ -31,8 +29,9 @@ from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance,
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS, NO_RESULT, SCHEMA, dump_lines
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.measurement.noise import pin_processor
+from svmrepro.workflow.measurement.open_runs import OpenRuns
 from svmrepro.workflow.steps._command_line import run_step
 
 
@@ -63,30 +62,24 @@ class Measurer:
         self._machine = machine.describe()
         self._instructions = Instructions() if config.count_instructions else None
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-        current = {instance.fingerprint for instance in instances(experiment)}
+        self._open = OpenRuns(experiment, config.shuffle, self._journal.lines())
         #: The examples are the same for all points of an axis, the test set for all rows with its seed.
         self._data, self._test = _Last(), _Last()
-        #: Valid lines by the fingerprint of their instance, and those among them that record a limit.
-        self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-        self._limits: list[dict[str, Any]] = []
-        for line in self._journal.lines():
-            if line["row"] in current:
-                self._add(line)
 
     def measure(self, instance: Instance) -> list[dict[str, Any]]:
         """Measure the missing runs of an instance; return all of its valid lines, by repeat and contender.
 
         Smaller instances must come first: a contender that meets a limit there is not run here.
         """
-        stopped = self._stopped(instance)
+        stopped = self._open.stopped(instance)
         missing = ""
-        if next(self._open_runs(instance, stopped), None) is not None:
+        if next(self._open.runs(instance, stopped), None) is not None:
             try:
                 self._run(instance, stopped)
             except NotAvailable as error:
                 missing = str(error)
                 self._progress.note(f"n = {instance.n} not run: {missing}")
-        found = list(self._lines[instance.fingerprint])
+        found = self._open.lines(instance)
         measured = {line["contender"] for line in found}
         for contender in instance.contenders:
             if contender.label not in measured:
@@ -116,62 +109,12 @@ class Measurer:
             test=test,
             instructions=self._instructions,
         )
-        for contender, repeat in self._open_runs(instance, stopped):
+        for contender, repeat in self._open.runs(instance, stopped):
             with self._progress.run(instance, contender, repeat) as report:
                 line = self._line(instance, contender, repeat, contender_runs.run(contender))
                 self._journal.append(line)
-                self._add(line)
+                self._open.add(line)
                 report(line)
-
-    def _add(self, line: dict[str, Any]) -> None:
-        self._lines[line["row"]].append(line)
-        if line["status"] in LIMITS:
-            self._limits.append(line)
-
-    def _open_runs(self, instance: Instance, stopped: dict[str, str]) -> Iterator[tuple[Contender, int]]:
-        """
-        Yield the runs still to be made; re-evaluated after each run, since results can make others needless.
-
-        The order of the contenders rotates by one with each repeat and permutation, so that no contender
-        always runs first. If the configuration asks for it, the order is random instead, anew in each repeat.
-        """
-        contenders = [contender for contender in instance.contenders if contender.label not in stopped]
-        for repeat in range(self._experiment.repeats):
-            for contender in self._order(instance, contenders, repeat):
-                if self._wanted(instance, contender, repeat):
-                    yield contender, repeat
-
-    def _order(self, instance: Instance, contenders: list[Contender], repeat: int) -> list[Contender]:
-        """Return the contenders in the order in which they run in a repeat."""
-        if self._config.shuffle is not None:
-            place = (self._experiment.name, instance.n, instance.seed, instance.point, repeat)
-            source = random.Random(repr((self._config.shuffle, *place)))
-            return source.sample(contenders, len(contenders))
-        turn = (repeat + (instance.permutation or 0)) % len(contenders) if contenders else 0
-        return contenders[turn:] + contenders[:turn]
-
-    def _wanted(self, instance: Instance, contender: Contender, repeat: int) -> bool:
-        done = [line for line in self._lines[instance.fingerprint] if line["contender"] == contender.label]
-        if any(line["repeat"] == repeat or line["status"] in FINAL for line in done):
-            return False
-        budget = self._experiment.repeat_budget
-        return not done or budget is None or sum(line["cpu_seconds"] or 0.0 for line in done) < budget
-
-    def _stopped(self, instance: Instance) -> dict[str, str]:
-        """Return the contenders that already met a limit, with the reason why they are not run here.
-
-        The limit may have been met at a smaller size, at an easier point of the axis, or in an earlier
-        permutation, which is the same problem.
-        """
-        found: dict[str, str] = {}
-        for line in sorted(self._limits, key=lambda line: line["n"]):
-            before, here = (line["n"], line["point"]), (instance.n, instance.point)
-            if before != here and self._experiment.harder(here, before):
-                at = "" if line["point"] is None else f", {line['axis']} = {line['point']:g}"
-                found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}{at}")
-            elif before == here and instance.permutation is not None and line["seed"] < instance.permutation:
-                found.setdefault(line["contender"], f"{line['reason']} in permutation {line['seed'] + 1}")
-        return found
 
     def _line(
         self, instance: Instance, contender: Contender, repeat: int, result: dict[str, Any]
