@@ -12,7 +12,7 @@ from svmrepro import datasets
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.profile import ratios_to_best, steps
+from svmrepro.workflow.figures.performance_profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
 from svmrepro.workflow.joining import bench_settings
 from svmrepro.workflow.joining.bench_settings import Bench

@@ -86,7 +86,7 @@ FIGURES: Mapping[str, str] = {
     "grid": "figures.grid:build",
     "settings": "figures.settings:build",
     "seconds-ratios": "figures.seconds_ratios:build",
-    "profile": "figures.profile:build",
+    "profile": "figures.performance_profile:build",
     "seconds-objectives": "figures.trace:build",
 }
 

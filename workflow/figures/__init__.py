@@ -1,16 +1,17 @@
 """Figures: one module per kind; `svmrepro.workflow.configuration.artefact_kinds` lists them.
 
-style           appearance of all figures: colours, markers and lines of the contenders, sizes, fonts
-drawn_data      the numbers that a figure draws, as JSON
-loglog          time against size
-curves          a quantity against a parameter
-exponents       exponents with intervals
-working_sets    several working sets
-step_path       planning ahead on three examples
-step_lengths    histograms of step lengths
-grid            warm and cold starts over a grid
-settings        effect of each setting
-seconds_ratios  solvers relative to one of them
-profile         performance profiles
-trace           seconds against size, and the objective against time: the figure of ``svmrepro bench``
+style                looks: colours, markers and lines of the contenders, sizes, fonts; saving
+axes                 logarithmic axes, labels of panels, what lies outside
+drawn_data           the numbers that a figure draws, as JSON
+loglog               time against size
+curves               a quantity against a parameter
+exponents            exponents with intervals
+working_sets         several working sets
+step_path            planning ahead on three examples
+step_lengths         histograms of step lengths
+grid                 warm and cold starts over a grid
+settings             effect of each setting
+seconds_ratios       solvers relative to one of them
+performance_profile  performance profiles
+trace                seconds against size, and the objective against time: the figure of ``svmrepro bench``
 """

@@ -23,20 +23,25 @@ from svmrepro.workflow.analysis.printed_numbers import TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figures.axes import powers_of_ten
 from svmrepro.workflow.figures.style import (
+    BLUE,
     GHOST,
+    GREEN,
+    INK,
+    ORANGE,
     PAGE,
+    VIOLET,
     Look,
     entry,
     marks,
     new_figure,
     pairs_of_dots,
-    powers_of_ten,
     whiskers,
 )
 from svmrepro.workflow.statistics import Interval
 
-_SOLID = (("#0b4f8a", "o"), ("#c2410c", "s"), ("#3f7d20", "^"), ("#6b3fa0", "D"), ("#111827", "v"))
+_SOLID = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (VIOLET, "D"), (INK, "v"))
 _DASHED = (
     ("#2f86d1", "o"), ("#ea7a4b", "s"), ("#6fae4f", "^"), ("#b0218e", "P"), ("#8a6d00", "X"),
     ("#0f8f8f", "d"),
@@ -180,7 +185,7 @@ def draw(
     least, most = (end(point.y.value for point in everything) for end in (min, max))
     floor = float(artefact.settings.get("floor", -math.inf))
     if linear:
-        axes.axhline(0.0, color="#111827", linewidth=0.6, zorder=0)
+        axes.axhline(0.0, color=INK, linewidth=0.6, zorder=0)
         top = max(most, 0.0) + 0.05 * (max(most, 0.0) - floor)
     else:
         axes.set_yscale("log")

@@ -12,11 +12,12 @@ from svmrepro.workflow.analysis.fits import MEASURED, PAPER
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import GHOST, PAGE, Look, bar, entry, new_figure, off_axis, stripes
+from svmrepro.workflow.figures.axes import off_axis
+from svmrepro.workflow.figures.style import BLUE, GHOST, ORANGE, PAGE, Look, bar, entry, new_figure, stripes
 
 SERIES = {
-    (CPU, MEASURED): ("measured, CPU seconds", Look("#0b4f8a", "o", "-"), 0.24, "#0b4f8a"),
-    (WORK, MEASURED): ("measured, counted work", Look("#c2410c", "D", "-"), 0.0, "white"),
+    (CPU, MEASURED): ("measured, CPU seconds", Look(BLUE, "o", "-"), 0.24, BLUE),
+    (WORK, MEASURED): ("measured, counted work", Look(ORANGE, "D", "-"), 0.0, "white"),
     (CPU, PAPER): ("paper, refitted from its table", Look(GHOST, "s", "-"), -0.24, "white"),
 }
 """Quantity and source of an exponent -> label, look, height above the experiment's line, face colour."""

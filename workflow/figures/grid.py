@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.grids import Place, SolvedCell, cells, grid_runs
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import PAGE, Look, contender_looks, entry, new_figure, powers_of_ten
+from svmrepro.workflow.figures.axes import powers_of_ten
+from svmrepro.workflow.figures.style import PAGE, Look, contender_looks, entry, new_figure
 
 MOST = 32.0
 """Ratios beyond this or its inverse have the colour of this one."""

@@ -15,6 +15,7 @@ from svmrepro.workflow.analysis.results import Results, describe_problem, displa
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.axes import loglog_axes, outer_labels
 from svmrepro.workflow.figures.style import GHOST, Look, entry
 from svmrepro.workflow.statistics import Interval
 
@@ -59,9 +60,9 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
             axes.set_ylabel("CPU seconds", fontsize=7)
         if place + columns >= len(names):
             axes.set_xlabel("training examples", fontsize=7)
-    style.outer_labels(panels, len(names))
+    outer_labels(panels, len(names))
     if names:
-        style.loglog_axes(panels[0, 0], sorted(sizes), every=False)
+        loglog_axes(panels[0, 0], sorted(sizes), every=False)
         figure.legend(
             handles=_key(results, names),
             loc="outside lower center",
@@ -137,7 +138,7 @@ def draw(
         note = axes.text(0.98, 0.03, _absence(absent), fontsize=6, color="#555", **corner)
         note.set_in_layout(False)
     if sizes:
-        style.loglog_axes(axes, sizes, every=not short)
+        loglog_axes(axes, sizes, every=not short)
     else:
         axes.set_xticks([])
         axes.set_yticks([])

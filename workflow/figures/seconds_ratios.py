@@ -15,6 +15,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, NOT_INSTALLED
 from svmrepro.workflow.configuration.model import Artefact, Experiment
 from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.axes import off_axis, powers_of_ten
 from svmrepro.workflow.figures.style import Look
 from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval
 
@@ -65,8 +66,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.set_xlim(*axes.get_xlim())
     for y, ratio, colour in bars:
         style.bar(axes, y, ratio, colour, 0.8)
-        style.off_axis(axes, y, ratio.ends or (ratio.value, ratio.value), colour)
-    style.powers_of_ten(axes.xaxis)
+        off_axis(axes, y, ratio.ends or (ratio.value, ratio.value), colour)
+    powers_of_ten(axes.xaxis)
     axes.set_yticks(range(len(experiments)), [_heading(results, each, baseline) for each in experiments])
     axes.set_ylim(len(experiments) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)

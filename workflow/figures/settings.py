@@ -15,7 +15,8 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import DOTS, LOOKS, PAGE, bar, entry, new_figure, off_axis, stripes
+from svmrepro.workflow.figures.axes import off_axis
+from svmrepro.workflow.figures.style import DOTS, LOOKS, PAGE, bar, entry, new_figure, stripes
 from svmrepro.workflow.statistics import FEWEST_SPREAD
 
 TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]

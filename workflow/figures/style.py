@@ -1,4 +1,4 @@
-"""Common style of the figures: one or two journal columns wide, legible at that width and in greyscale.
+"""Looks and sizes of all figures, and how they are saved: legible in one or two columns and in greyscale.
 
 Solvers differ by marker and line style first, and by colour second. Equal numbers give byte-identical SVG
 files: no date, fixed identifiers, glyphs as paths.
@@ -6,7 +6,6 @@ files: no date, fixed identifiers, glyphs as paths.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,14 +15,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerLine2D
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from svmrepro.workflow.figures import drawn_data
 from svmrepro.workflow.files import atomic_path
 from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval
@@ -70,24 +66,30 @@ class Look:
     line: Any
 
 
-LOOKS = (
-    Look("#0b4f8a", "o", "-"),
-    Look("#c2410c", "s", (0, (5, 2))),
-    Look("#3f7d20", "^", (0, (1, 1.2))),
-    Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
-)
+BLUE, ORANGE, GREEN, VIOLET, INK = "#0b4f8a", "#c2410c", "#3f7d20", "#6b3fa0", "#111827"
+"""The colours of looks, also where a figure colours by something else than contenders."""
+
+CIRCLES = Look(BLUE, "o", "-")
+SQUARES = Look(ORANGE, "s", (0, (5, 2)))
+TRIANGLES = Look(GREEN, "^", (0, (1, 1.2)))
+DIAMONDS = Look(VIOLET, "D", (0, (5, 1.5, 1, 1.5)))
+
+LOOKS = (CIRCLES, SQUARES, TRIANGLES, DIAMONDS)
 """Looks of the series of a figure, in order of use."""
 
 CONTENDER_LOOKS = {
-    "smo": Look("#0b4f8a", "o", "-"),
-    "smo2": Look("#0b4f8a", "o", "-"),
-    "chunking": Look("#c2410c", "s", (0, (5, 2))),
-    "svmlight": Look("#3f7d20", "^", (0, (1, 1.2))),
-    "pasmo": Look("#6b3fa0", "D", (0, (5, 1.5, 1, 1.5))),
-    "csmo": Look("#3f7d20", "^", (0, (1, 1.2))),
-    "smo-newton": Look("#c2410c", "s", (0, (5, 2))),
+    "smo": CIRCLES,
+    "smo2": CIRCLES,
+    "chunking": SQUARES,
+    "svmlight": TRIANGLES,
+    "pasmo": DIAMONDS,
+    "csmo": TRIANGLES,
+    "smo-newton": SQUARES,
 }
-"""Looks of contenders by label, the same in every figure; other contenders get the remaining looks."""
+"""Looks of contenders by label, the same in every figure that colours by contender.
+
+Other contenders get those of `LOOKS` that none of the figure's has.
+"""
 
 SIDE_LOOKS = tuple(
     Look(colour, marker, line)
@@ -97,7 +99,7 @@ SIDE_LOOKS = tuple(
         ("#7a5195", "X", (0, (1, 1.5))),
         ("#b8860b", "<", (0, (3, 1.5))),
         ("#56a0d3", ">", (0, (1, 1.5))),
-        ("#111827", "*", (0, (3, 1.5))),
+        (INK, "*", (0, (3, 1.5))),
         ("#d6438a", "p", (0, (1, 1.5))),
         ("#6b7280", "h", (0, (3, 1.5))),
         ("#5c8a00", "d", (0, (1, 1.5))),
@@ -221,75 +223,3 @@ def write(figure: Figure, files: Mapping[str, Path]) -> None:
         with atomic_path(path) as temporary:
             save(figure, temporary, form)
         figure.set_layout_engine("none")
-
-
-def outer_labels(panels: npt.NDArray[Any], used: int) -> None:
-    """Hide the panels after the first `used` ones; label only the left and bottom axes of these."""
-    columns = panels.shape[1]
-    for place, axes in enumerate(panels.flat):
-        axes.set_visible(place < used)
-        lowest = place + columns >= used  # no panel below it
-        axes.tick_params(labelleft=place % columns == 0, labelbottom=lowest)
-
-
-def off_axis(axes: Axes, y: float, interval: tuple[float, float], colour: str) -> None:
-    """Draw arrows where a horizontal interval extends beyond the limits of the axes, which must be final."""
-    low, high = axes.get_xlim()
-    for end, outside, marker in ((low, interval[0] < low, "<"), (high, interval[1] > high, ">")):
-        if outside:
-            axes.plot(end, y, marker=marker, color=colour, markersize=3.5, clip_on=False, zorder=4)
-
-
-def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
-    """Make both axes logarithmic, with round tick labels; the horizontal one covers ``sizes``, with a margin.
-
-    It is labelled at 1, 2 and 5 times each power of ten, or without ``every`` only at powers of ten, if it
-    contains two of them.
-    """
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    low, high = min(sizes) / 1.25, max(sizes) * 1.25
-    axes.set_xlim(low, high)
-    ticks = [
-        step * 10**power for power in range(1, 8) for step in (1, 2, 5) if low <= step * 10**power <= high
-    ]
-    powers = [tick for tick in ticks if math.log10(tick).is_integer()]
-    if not every and len(powers) > 1:
-        ticks = powers
-    if not ticks:
-        ticks = sorted({min(sizes), max(sizes)})
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda n, _: f"{n:.0f}" if n < 1000 else f"{n / 1000:g}k")  # 500, 2k, 50k
-    )
-    axes.yaxis.set_major_locator(LogLocator(base=10, numticks=7))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
-    axes.grid(True)
-
-
-def powers_of_ten(axis: Axis) -> None:
-    """Label a logarithmic axis at powers of ten, as powers if they are long; if few, also at 2 and 5."""
-    low, high = axis.get_view_interval()
-    few = high / low < 20
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8))
-    axis.set_minor_locator(NullLocator())
-
-    def shown(value: float, _: object) -> str:
-        # All numbers of an axis use one notation, in all panels that share it.
-        low, high = axis.get_view_interval()
-        return _power(value) if high >= 2e4 or low < 5e-4 else _plain(value)
-
-    axis.set_major_formatter(FuncFormatter(shown))
-
-
-def _power(value: float) -> str:
-    exponent = math.floor(math.log10(value) + 1e-9)
-    digit = round(value / 10.0**exponent)
-    return f"$10^{{{exponent}}}$" if digit == 1 else f"${digit} \\cdot 10^{{{exponent}}}$"
-
-
-def _plain(value: float) -> str:
-    """Format a power of ten without an exponent if that is short: 0.001, 10, 10,000."""
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"

@@ -19,6 +19,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact, Experiment
 from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.axes import loglog_axes, powers_of_ten
 from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
 from svmrepro.workflow.figures.style import Look
 
@@ -71,7 +72,7 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
                 sizes.add(n)
                 heights.append(limit)
     if heights:
-        style.loglog_axes(axes, sorted(sizes))
+        loglog_axes(axes, sorted(sizes))
         # Intervals from few repeats can be wider than all points together.
         axes.set_ylim(min(heights) / 2, max(heights) * 2)
     axes.set_title(experiment.title, loc="left")
@@ -103,8 +104,8 @@ def _draw_trace(axes: Axes, results: Results, experiment: Experiment, looks: Map
     if drawn:
         axes.set_xscale("log")
         axes.set_yscale("log")
-        style.powers_of_ten(axes.xaxis)
-        style.powers_of_ten(axes.yaxis)
+        powers_of_ten(axes.xaxis)
+        powers_of_ten(axes.yaxis)
     axes.grid(True)
 
 

@@ -13,7 +13,8 @@ from svmrepro.workflow.analysis.permutations import ITERATIONS, PermutedProblem,
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure, outer_labels
+from svmrepro.workflow.figures.axes import outer_labels
+from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure
 
 SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, label, look."""

@@ -10,7 +10,7 @@ from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.figures import loglog
 from svmrepro.workflow.figures import settings as figure_settings
-from svmrepro.workflow.figures.style import off_axis
+from svmrepro.workflow.figures.axes import off_axis
 
 PAPER = "platt1999"
 SIZES = {

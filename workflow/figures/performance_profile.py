@@ -17,6 +17,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures import style
+from svmrepro.workflow.figures.axes import powers_of_ten
 from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
 
 
@@ -50,7 +51,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.set_xscale("log")
     axes.set_xlim(0.97, end)
     axes.set_ylim(-0.02, 1.05)
-    style.powers_of_ten(axes.xaxis)
+    powers_of_ten(axes.xaxis)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(True)
     axes.set_xlabel("CPU seconds, as a factor of the fastest solver's")
