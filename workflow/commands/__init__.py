@@ -16,9 +16,10 @@ site         static pages of one or more runs
 docs         the documentation site
 texts        findings and main claims with the reference runs' numbers
 test         everything that has to pass before a change lands
-sums         the numerical tests with other orders of sums
+sums         the numerical tests under other orders of summation (no checksums)
 completion   the line that makes a shell complete the words of ``svmrepro``
 
+run_cost       what a run will cost before it starts, and what is left of it
 run_progress   where a whole run stands: from Snakemake's events and the messages of its jobs
 status_line    shows it on a terminal, in one line
 snakemake_log  Snakemake's interface for loggers
@@ -50,6 +51,6 @@ COMMANDS = {
     "docs": "build the documentation site",
     "texts": "write the findings and main claims with the reference runs' numbers",
     "test": "check format, lint and types, run the smoke scale with its check, and run all tests",
-    "sums": "run the numerical tests with other orders of sums",
+    "sums": "run the numerical tests under other orders of summation",
     "completion": "print the line that makes your shell complete these commands",
 }

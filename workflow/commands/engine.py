@@ -85,9 +85,9 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
     if not makes_files(list(others)):
         ended = args_to_api(settings, parser)
         if ended and settings.dryrun and plan.workflow is not None and len(plan.workflow.dag):
-            from svmrepro.workflow.commands.run_progress import RunProgress
+            from svmrepro.workflow.commands.run_cost import RunCost
 
-            print(RunProgress(plan, print, list).cost())
+            print(RunCost(plan).text())
         return 0 if ended else 1
     return _watched(plan, settings, parser)
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.number_text import plural
+from svmrepro.workflow.commands.run_cost import RunCost
 from svmrepro.workflow.commands.status_line import clock, now
 from svmrepro.workflow.configuration import Experiment
-from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.measurement.forecast import Forecast, duration
+from svmrepro.workflow.measurement.forecast import duration
 
 #: What is going on while jobs of a rule run, in the order in which it is told; other rules make artefacts.
 PHASES = {
@@ -29,10 +27,6 @@ PHASES = {
     "report": "writing the report",
 }
 _OTHER = "making tables and figures"
-#: Seconds of compiling a combination of solver, kernel and storage, and of a step that measures nothing.
-COMPILE_SECONDS, STEP_SECONDS = 2.0, 2.0
-#: A forecast of this many seconds or more comes with a hint at the toy size.
-LONG = 600.0
 #: Rules whose answer says what is wrong.
 _ANSWERING = frozenset({"check", "compare"})
 
@@ -56,12 +50,9 @@ class RunProgress:
         self._errors = errors
         self._lock = threading.RLock()
         self._began = now()
-        self._forecast: Forecast | None = None
-        self._experiments: list[Experiment] = []
-        self._runs = self._made = 0
+        self._cost: RunCost | None = None
         self._running: dict[int, str] = {}
-        self._done = self._steps = 0
-        self._others = self._to_compile = self._compiled = 0
+        self._made = self._done = self._compiled = 0
         self._compiling = 0.0
         self._what = ""
         #: Messages that were printed once, and jobs that failed.
@@ -78,52 +69,25 @@ class RunProgress:
     def begin(self) -> None:
         """Forecast the run, once Snakemake knows its jobs, and say what it costs."""
         with self._lock:
-            cost = self.cost()
-        self._say(cost)
+            self._cost = RunCost(self._plan)
+            text = self._cost.text()
+        self._say(text)
 
-    def cost(self) -> str:
-        """Count the jobs that Snakemake is going to run, and describe what they cost."""
-        jobs = list(self._plan.workflow.dag.needrun_jobs(exclude_finished=False))
-        rules = Counter(job.rule.name for job in jobs)
-        asked = dict.fromkeys(
-            (job.wildcards.paper, job.wildcards.experiment) for job in jobs if job.rule.name == "measure"
-        )
-        config = self._plan.config
-        self._experiments = [config.experiment(*each) for each in asked]
-        self._forecast = Forecast(config, self._experiments)
-        self._runs, _ = self._forecast.left()
-        self._steps = len(jobs)
-        self._to_compile = len(combinations(config)) if rules["compile_solvers"] else 0
-        self._others = len(jobs) - rules["measure"]
-        seconds = self.left()
-        text = f"Scale {config.scale}: {plural(len(jobs), 'job')}"
-        if self._runs:
-            text += f", {plural(self._runs, 'run')}"
-        text += f", {'time not known yet' if seconds is None else f'about {duration(seconds)}'}"
-        if seconds is not None and seconds >= LONG and config.scale != "smoke":
-            text += "; toy sizes, in minutes: --scale smoke"
-        return text
-
-    def left(self) -> float | None:
+    def _left(self) -> float | None:
         """Estimate the seconds left; None if they are unknown."""
-        if self._forecast is None:
+        if self._cost is None:
             return None
-        _, seconds = self._forecast.left()
-        if seconds is None:
-            return None
-        cores = max(1, int(getattr(self._plan.workflow.resource_settings, "cores", None) or 1))
-        at_once = max(1, sum(rule == "measure" for rule in self._running.values()))
+        at_once = sum(rule == "measure" for rule in self._running.values())
         passed = now() - self._compiling if self._compiling else 0.0
-        each = passed / self._compiled if self._compiled else COMPILE_SECONDS
-        compiling = max(0.0, self._to_compile * each - passed)
-        return seconds / at_once + self._others * STEP_SECONDS / cores + compiling
+        return self._cost.left(at_once, self._compiled, passed)
 
     def state(self) -> str:
         """Return the line that says where the run stands; empty before its jobs are known."""
         with self._lock:
             if self._stopping:
                 return "stopping"
-            if self._forecast is None:
+            cost = self._cost
+            if cost is None:
                 return ""
             running = set(self._running.values())
             phase = next(
@@ -131,11 +95,11 @@ class RunProgress:
             )
             what = f"{phase}: {self._what}" if phase == PHASES["measure"] and self._what else phase
             if phase == PHASES["compile_solvers"]:
-                what += f", {self._compiled}/{self._to_compile} done"
-            runs = f"{self._made:,}/{max(self._runs, self._made):,} runs, " if self._runs else ""
-            seconds = self.left()
+                what += f", {self._compiled}/{cost.to_compile} done"
+            runs = f"{self._made:,}/{max(cost.runs, self._made):,} runs, " if cost.runs else ""
+            seconds = self._left()
             about = "" if seconds is None else f", about {duration(seconds)} left"
-            counts = f"{runs}{self._done:,}/{self._steps:,} jobs"
+            counts = f"{runs}{self._done:,}/{cost.jobs:,} jobs"
             return f"{clock(now() - self._began)}{about} | {counts} | {what}"
 
     def experiments(self) -> list[Experiment]:
@@ -156,8 +120,8 @@ class RunProgress:
             elif "made" in message:
                 made = message["made"]
                 self._made += 1
-                if self._forecast is not None:
-                    self._forecast.add(made)
+                if self._cost is not None:
+                    self._cost.forecast.add(made)
                 if made["status"] in ("error", "uncertified"):
                     self._once(f"{made['experiment']} {made['contender']}", str(message["text"]))
             elif "compiled" in message:
@@ -193,10 +157,8 @@ class RunProgress:
 
     def _on_job_finished(self, record: Any) -> None:
         rule = self._running.pop(record.job_id, None)
-        if rule == "compile_solvers":
-            self._to_compile = 0
-        if rule != "measure":
-            self._others = max(0, self._others - 1)
+        if self._cost is not None and rule != "measure":
+            self._cost.finished(rule)
 
     def _on_progress(self, record: Any) -> None:
         self._done = record.done

@@ -1,4 +1,4 @@
-"""Run the numerical tests with other orders of sums; see tests/sums/sums.py for the options."""
+"""Run the numerical tests under other orders of summation; see tests/sums/sums.py for the options."""
 
 from __future__ import annotations
 
