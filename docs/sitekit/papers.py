@@ -14,7 +14,15 @@ from typing import Any
 import jinja2
 import yaml
 from svmrepro.workflow.configuration.model import Artefact, Paper, load_config
-from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, SMALL, STAND_IN, UNMEASURED, after_number
+from svmrepro.workflow.judgement.claims import (
+    FAILS,
+    HOLDS,
+    STAND_IN,
+    TOO_SMALL,
+    UNDECIDED,
+    UNMEASURED,
+    after_number,
+)
 
 from sitekit.texts import TextError, Texts
 
@@ -22,7 +30,14 @@ from sitekit.texts import TextError, Texts
 SCALES = ("paper", "default", "smoke")
 
 #: Each verdict's class in the style sheet.
-_MARKS = {HOLDS: "good", STAND_IN: "none", BREAKS: "bad", OPEN: "open", SMALL: "open", UNMEASURED: "none"}
+_MARKS = {
+    HOLDS: "good",
+    STAND_IN: "none",
+    FAILS: "bad",
+    UNDECIDED: "open",
+    TOO_SMALL: "open",
+    UNMEASURED: "none",
+}
 _ALL = "All experiments"
 _TEMPLATES = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
 _MAIN = re.compile(r"<main>\s*<h1>.*?</h1>(.*)</main>", re.DOTALL)

@@ -32,9 +32,9 @@ from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
 
-HOLDS, BREAKS, OPEN, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
-STAND_IN, SMALL = "holds on a stand-in", "not decided at this size"
-VERDICTS = (HOLDS, STAND_IN, BREAKS, OPEN, SMALL, UNMEASURED)
+HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
+STAND_IN, TOO_SMALL = "holds on a stand-in", "not decided at this size"
+VERDICTS = (HOLDS, STAND_IN, FAILS, UNDECIDED, TOO_SMALL, UNMEASURED)
 
 HELD = (HOLDS, STAND_IN)
 """Verdicts of a claim that was found true of what was measured."""
@@ -53,7 +53,7 @@ Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
 Over = Literal["all", "any", "most", "together"]
 
 
-_PLURALS = {HOLDS: "hold", STAND_IN: "hold on a stand-in", BREAKS: "do not hold"}
+_PLURALS = {HOLDS: "hold", STAND_IN: "hold on a stand-in", FAILS: "do not hold"}
 
 
 def after_number(verdict: str, count: int) -> str:

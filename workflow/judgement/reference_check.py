@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
-from svmrepro.workflow.judgement.claims import BREAKS, HELD, OPEN, SMALL
+from svmrepro.workflow.judgement.claims import FAILS, HELD, TOO_SMALL, UNDECIDED
 
 TOLERANCE = 0.02
 """Relative difference allowed between different machines."""
@@ -203,9 +203,9 @@ def compare(
         for name in [name for name, verdict in verdicts.items() if verdict in HELD and now is not None]:
             present = now.get(name, "no longer listed")
             said = f"claim {paper}/{name} held in the reference: {present}"
-            if present == OPEN and (paper, name) in clocked:
+            if present == UNDECIDED and (paper, name) in clocked:
                 found.remarks.append(f"{said}, by seconds")
-            elif present in (BREAKS, OPEN, SMALL, "no longer listed"):
+            elif present in (FAILS, UNDECIDED, TOO_SMALL, "no longer listed"):
                 found.faults.append(said)
             elif present not in HELD:
                 missing.append(said)

@@ -5,7 +5,8 @@ A rule is applied to intervals, not points:
 * *holds* - the whole interval satisfies the rule;
 * *holds on a stand-in* - it does, but some of the data stand in for the paper's;
 * *does not hold* - the whole interval violates it;
-* *not decided* - the interval straddles the bound, or there are too few sizes for an interval;
+* *not decided* - the interval straddles the bound; there are too few sizes, repeats or permutations for an
+  interval; or there are too few estimates to decide together;
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
 * *not measured here* - with the reason.
 
@@ -39,12 +40,12 @@ from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.judgement._printed_quantities import PRINTED
 from svmrepro.workflow.judgement._quantities import KINDS, value
 from svmrepro.workflow.judgement.claims import (
-    BREAKS,
+    FAILS,
     HOLDS,
-    OPEN,
-    SMALL,
     STAND_IN,
+    TOO_SMALL,
     UNASKED,
+    UNDECIDED,
     UNMEASURED,
     Claim,
 )
@@ -89,8 +90,8 @@ def judge(claim: Claim, results: Results) -> Verdict:
     spec = {**claim.quantity, "experiments": known}
     findings = [_qualified(claim, results, item) for item in KINDS[spec["kind"]][0](results, spec)]
     said = "; ".join(filter(None, (_statement(claim, findings), _beside(claim, results, spec))))
-    found = combine(claim, findings)
-    if found == HOLDS and combine(claim, [item for item in findings if not item.stand_in]) != HOLDS:
+    found = combined_verdict(claim, findings)
+    if found == HOLDS and combined_verdict(claim, [item for item in findings if not item.stand_in]) != HOLDS:
         found = STAND_IN
     return verdict(found, said, findings)
 
@@ -101,7 +102,7 @@ def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
     findings = asked(numbers, claim.quantity) if asked is not None else []
     if not findings:
         return UNASKED, ""
-    return combine(claim, findings), _statement(claim, findings)
+    return combined_verdict(claim, findings), _statement(claim, findings)
 
 
 def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:
@@ -110,13 +111,13 @@ def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:
     if experiment is None:
         return finding
     stand_in = bool(experiment.stand_in_for)
-    needed, n = _decisive(claim, results.numbers, finding.experiment), finding.n
+    needed, n = _smallest_deciding_size(claim, results.numbers, finding.experiment), finding.n
     if n is not None and needed:
         n = results.paper_size(finding.experiment, n) or n
     return replace(finding, stand_in=stand_in, below=needed if n is not None and n < needed else 0)
 
 
-def _decisive(claim: Claim, numbers: PaperNumbers, experiment: str) -> int:
+def _smallest_deciding_size(claim: Claim, numbers: PaperNumbers, experiment: str) -> int:
     """Return the smallest size of an experiment that decides a claim, 0 if all do.
 
     The paper's size of an experiment that it does not have is the smallest among the claim's others.
@@ -160,7 +161,7 @@ def record(verdict: Verdict) -> dict[str, Any]:
         findings.append(
             {
                 "label": item.label,
-                "verdict": UNMEASURED if interval is None else _decided(claim, item),
+                "verdict": UNMEASURED if interval is None else _finding_verdict(claim, item),
                 "value": None if interval is None else interval.value,
                 "low": low,
                 "high": high,
@@ -191,36 +192,38 @@ def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:
     raise ValueError(f"no range of values belongs to the rule {rule!r}")
 
 
-def decide(rule: str, bound: Sequence[float], interval: Interval) -> str:
-    """Apply a rule to an interval: `HOLDS`, `BREAKS` or `OPEN`."""
+def interval_verdict(rule: str, bound: Sequence[float], interval: Interval) -> str:
+    """Apply a rule to an interval: `HOLDS`, `FAILS` or `UNDECIDED`."""
     if interval.ends is None:
-        return OPEN
+        return UNDECIDED
     low, high = interval.ends
     lowest, highest = allowed(rule, bound)
     if rule in ("above", "below"):
         obeys, breaks = lowest < low and high < highest, high <= lowest or low >= highest
     else:
         obeys, breaks = lowest <= low and high <= highest, high < lowest or low > highest
-    return HOLDS if obeys else BREAKS if breaks else OPEN
+    return HOLDS if obeys else FAILS if breaks else UNDECIDED
 
 
-def combine(claim: Claim, findings: Sequence[Finding]) -> str:
+def combined_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
     """Combine all findings of a claim into a verdict; see the module docstring."""
-    decided = [_decided(claim, item) for item in findings if item.interval is not None]
+    decided = [_finding_verdict(claim, item) for item in findings if item.interval is not None]
     if not decided:
         return UNMEASURED
-    holds, breaks = decided.count(HOLDS), decided.count(BREAKS)
-    undecided = SMALL if SMALL in decided and OPEN not in decided else OPEN
+    holds, breaks = decided.count(HOLDS), decided.count(FAILS)
+    undecided = TOO_SMALL if TOO_SMALL in decided and UNDECIDED not in decided else UNDECIDED
     if claim.over == "any":
-        return HOLDS if holds else BREAKS if breaks == len(decided) else undecided
+        return HOLDS if holds else FAILS if breaks == len(decided) else undecided
     if claim.over == "most":
         half = len(decided) / 2
-        return HOLDS if holds > half else BREAKS if breaks >= half else undecided
-    if claim.over == "together" and not breaks and SMALL not in decided:
+        return HOLDS if holds > half else FAILS if breaks >= half else undecided
+    if claim.over == "together" and not breaks and TOO_SMALL not in decided:
         estimates = [_value(item) for item in findings if item.interval is not None]
-        agreed = all(decide(claim.relation, claim.bound, Interval.exact(each)) == HOLDS for each in estimates)
-        return HOLDS if agreed and len(estimates) >= FEWEST_TOGETHER else OPEN
-    return BREAKS if breaks else HOLDS if holds == len(decided) else undecided
+        agreed = all(
+            interval_verdict(claim.relation, claim.bound, Interval.exact(each)) == HOLDS for each in estimates
+        )
+        return HOLDS if agreed and len(estimates) >= FEWEST_TOGETHER else UNDECIDED
+    return FAILS if breaks else HOLDS if holds == len(decided) else undecided
 
 
 def rule_text(claim: Claim) -> str:
@@ -258,9 +261,9 @@ def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
 
 def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
     """Count the findings that meet the rule, violate it or are undecided; add the worst and the range."""
-    by_verdict: dict[str, list[Finding]] = {HOLDS: [], BREAKS: [], OPEN: [], SMALL: []}
+    by_verdict: dict[str, list[Finding]] = {HOLDS: [], FAILS: [], UNDECIDED: [], TOO_SMALL: []}
     for item in measured:
-        by_verdict[_decided(claim, item)].append(item)
+        by_verdict[_finding_verdict(claim, item)].append(item)
     met, violated, undecided, small = by_verdict.values()
     said = f"rule met by {len(met)} of {len(measured)}"
     said += f", violated by {len(violated)}" if violated else ""
@@ -279,11 +282,11 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
     return [*parts, f"all {ends[0]}" if ends[0] == ends[1] else whole]
 
 
-def _decided(claim: Claim, finding: Finding) -> str:
+def _finding_verdict(claim: Claim, finding: Finding) -> str:
     assert finding.interval is not None
     if finding.below:
-        return SMALL
-    return decide(claim.relation, claim.bound, finding.interval)
+        return TOO_SMALL
+    return interval_verdict(claim.relation, claim.bound, finding.interval)
 
 
 def _value(finding: Finding) -> float:

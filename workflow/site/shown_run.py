@@ -24,7 +24,7 @@ from svmrepro.workflow.configuration import Config, load_config, read_config
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
-from svmrepro.workflow.judgement.claims import BREAKS, COUNTED, HOLDS, OPEN, STAND_IN
+from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, UNDECIDED
 from svmrepro.workflow.site.page_tables import PageTable, read_table
 from svmrepro.workflow.site.records import (
     Record,
@@ -37,7 +37,7 @@ from svmrepro.workflow.site.records import (
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
 
-_MARKS = {STAND_IN: "stand", HOLDS: "good", BREAKS: "bad", OPEN: "open"}
+_MARKS = {STAND_IN: "stand", HOLDS: "good", FAILS: "bad", UNDECIDED: "open"}
 
 COLOURS = ("good", "stand", "bad", "open", "none")
 """Classes of the verdicts, in the order of a tally."""

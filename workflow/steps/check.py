@@ -43,7 +43,7 @@ from svmrepro.workflow.judgement.check_file import (
     read_record,
 )
 from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
-from svmrepro.workflow.judgement.claims import HEADLINE, OPEN, UNASKED, clocked_claims, tally
+from svmrepro.workflow.judgement.claims import HEADLINE, UNASKED, UNDECIDED, clocked_claims, tally
 from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
     compare,
@@ -209,7 +209,7 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
 def _undecided(verdicts: Verdicts) -> str:
     """Name the headline claims whose intervals straddle the bound; others are too small or not measured."""
     headlines = [row for rows in verdicts.values() for row in rows if row.get("kind") == HEADLINE]
-    named = [row["id"] for row in headlines if row["verdict"] == OPEN]
+    named = [row["id"] for row in headlines if row["verdict"] == UNDECIDED]
     said = f"Headline claims that noise leaves undecided: {len(named)} of {len(headlines)}"
     return "\n".join(textwrap.wrap(f"{said}: {', '.join(named)}" if named else said, WIDTH)) + "\n"
 

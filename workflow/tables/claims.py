@@ -10,13 +10,13 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.judgement import claims as judgement
 from svmrepro.workflow.judgement.claims import (
-    BREAKS,
     DETAIL,
+    FAILS,
     HEADLINE,
     HOLDS,
-    OPEN,
-    SMALL,
     STAND_IN,
+    TOO_SMALL,
+    UNDECIDED,
     Claim,
     tally,
 )
@@ -24,7 +24,7 @@ from svmrepro.workflow.judgement.verdicts import Verdict, judge, record, rule_te
 from svmrepro.workflow.tables.layout.cells import Cell, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
-MARKS = {HOLDS: "good", BREAKS: "bad", OPEN: "open", SMALL: "open"}
+MARKS = {HOLDS: "good", FAILS: "bad", UNDECIDED: "open", TOO_SMALL: "open"}
 
 
 def build(results: Results, artefact: Artefact) -> Table:

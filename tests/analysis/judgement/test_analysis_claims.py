@@ -16,17 +16,23 @@ from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, spread
 from svmrepro.workflow.judgement._quantities import problem_ratio, unfinished, value
 from svmrepro.workflow.judgement.claims import (
-    BREAKS,
+    FAILS,
     HOLDS,
-    OPEN,
-    SMALL,
     STAND_IN,
+    TOO_SMALL,
     UNASKED,
+    UNDECIDED,
     UNMEASURED,
     Claim,
     read_claims,
 )
-from svmrepro.workflow.judgement.verdicts import allowed, combine, decide, judge, judge_printed
+from svmrepro.workflow.judgement.verdicts import (
+    allowed,
+    combined_verdict,
+    interval_verdict,
+    judge,
+    judge_printed,
+)
 from svmrepro.workflow.statistics import Interval
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
@@ -68,24 +74,24 @@ MISSING = Finding("m", None, "no data")
     ("rule", "bound", "interval", "verdict"),
     [
         ("at-least", (1,), (1.5, 1.0, 2.0), HOLDS),
-        ("at-least", (1,), (1.5, 0.99, 2.0), OPEN),
-        ("at-least", (1,), (0.5, 0.2, 0.99), BREAKS),
+        ("at-least", (1,), (1.5, 0.99, 2.0), UNDECIDED),
+        ("at-least", (1,), (0.5, 0.2, 0.99), FAILS),
         ("at-most", (1,), (0.5, 0.2, 1.0), HOLDS),
-        ("at-most", (1,), (1.5, 1.01, 2.0), BREAKS),
-        ("above", (1,), (1.5, 1.0, 2.0), OPEN),
-        ("above", (1,), (1.0, 1.0, 1.0), BREAKS),
+        ("at-most", (1,), (1.5, 1.01, 2.0), FAILS),
+        ("above", (1,), (1.5, 1.0, 2.0), UNDECIDED),
+        ("above", (1,), (1.0, 1.0, 1.0), FAILS),
         ("below", (1,), (0.5, 0.1, 0.99), HOLDS),
         ("between", (1, 2), (1.5, 1.0, 2.0), HOLDS),
-        ("between", (1, 2), (1.5, 0.9, 2.0), OPEN),
-        ("between", (1, 2), (2.5, 2.1, 3.0), BREAKS),
+        ("between", (1, 2), (1.5, 0.9, 2.0), UNDECIDED),
+        ("between", (1, 2), (2.5, 2.1, 3.0), FAILS),
         ("equals", (0,), (0.0, 0.0, 0.0), HOLDS),
-        ("equals", (0,), (1.0, 0.0, 1.0), OPEN),
-        ("equals", (0,), (1.0, 1.0, 1.0), BREAKS),
-        ("at-least", (1,), (5.0,), OPEN),  # a number without interval decides nothing
+        ("equals", (0,), (1.0, 0.0, 1.0), UNDECIDED),
+        ("equals", (0,), (1.0, 1.0, 1.0), FAILS),
+        ("at-least", (1,), (5.0,), UNDECIDED),  # a number without interval decides nothing
     ],
 )
 def test_rules_look_at_the_whole_interval(rule, bound, interval, verdict):
-    assert decide(rule, bound, Interval(*interval)) == verdict
+    assert interval_verdict(rule, bound, Interval(*interval)) == verdict
 
 
 def test_a_rule_without_a_range_is_an_error():
@@ -100,21 +106,21 @@ good, bad, straddling = finding(2, 1.5, 2.5), finding(0.5, 0.4, 0.6), finding(1,
     ("over", "findings", "verdict"),
     [
         ("all", [good, good], HOLDS),
-        ("all", [good, straddling], OPEN),
-        ("all", [good, straddling, bad], BREAKS),
+        ("all", [good, straddling], UNDECIDED),
+        ("all", [good, straddling, bad], FAILS),
         ("all", [good, MISSING], HOLDS),
         ("all", [MISSING, MISSING], UNMEASURED),
         ("all", [], UNMEASURED),
         ("any", [bad, good], HOLDS),
-        ("any", [bad, straddling], OPEN),
-        ("any", [bad, bad], BREAKS),
+        ("any", [bad, straddling], UNDECIDED),
+        ("any", [bad, bad], FAILS),
         ("most", [good, good, bad], HOLDS),
-        ("most", [good, bad], BREAKS),
-        ("most", [good, straddling], OPEN),
+        ("most", [good, bad], FAILS),
+        ("most", [good, straddling], UNDECIDED),
     ],
 )
 def test_findings_combine(over, findings, verdict):
-    assert combine(claim(over=over), findings) == verdict
+    assert combined_verdict(claim(over=over), findings) == verdict
 
 
 small = replace(bad, below=10)
@@ -124,23 +130,23 @@ low_estimate = finding(0.9, 0.5, 1.3)
 @pytest.mark.parametrize(
     ("over", "findings", "verdict"),
     [
-        ("all", [good, small], SMALL),  # neither holds nor does not
-        ("all", [good, small, straddling], OPEN),
-        ("all", [good, small, bad], BREAKS),
+        ("all", [good, small], TOO_SMALL),  # neither holds nor does not
+        ("all", [good, small, straddling], UNDECIDED),
+        ("all", [good, small, bad], FAILS),
         ("any", [small, good], HOLDS),
-        ("any", [small, bad], SMALL),
-        ("most", [good, small], SMALL),
+        ("any", [small, bad], TOO_SMALL),
+        ("most", [good, small], TOO_SMALL),
         ("most", [good, good, small], HOLDS),
         ("together", [straddling, good, good, good, good], HOLDS),  # five estimates at 1 or above
-        ("together", [straddling, good, good, good], OPEN),  # four may be chance
-        ("together", [low_estimate, good, good, good, good], OPEN),
-        ("together", [good, good, good, good, good, bad], BREAKS),
-        ("together", [good, good, good, good, good, small], SMALL),
+        ("together", [straddling, good, good, good], UNDECIDED),  # four may be chance
+        ("together", [low_estimate, good, good, good, good], UNDECIDED),
+        ("together", [good, good, good, good, good, bad], FAILS),
+        ("together", [good, good, good, good, good, small], TOO_SMALL),
         ("together", [good, good, good, good, good, MISSING], HOLDS),
     ],
 )
 def test_small_sizes_and_joint_estimates_combine(over, findings, verdict):
-    assert combine(claim(over=over), findings) == verdict
+    assert combined_verdict(claim(over=over), findings) == verdict
 
 
 def test_a_claim_beside_another_shares_its_sentence(tmp_path):
@@ -209,15 +215,15 @@ def verdicts(config):
 def test_synthetic_power_laws_get_the_verdicts_they_deserve(full):
     found = verdicts(full)
     # Exponents 1.65 and 2.5 are 0.85 apart, no whole order; on separable chunking's is the smaller one.
-    assert found["adult-linear-one-order"].verdict == BREAKS
-    assert found["smo-scales-better-everywhere"].verdict == BREAKS
+    assert found["adult-linear-one-order"].verdict == FAILS
+    assert found["smo-scales-better-everywhere"].verdict == FAILS
     assert "separable-linear" in found["smo-scales-better-everywhere"].measured
     assert found["smo-more-than-one-order"].verdict == HOLDS
     assert found["sparse-work-ten-times"].verdict == HOLDS
-    assert found["sparse-smo-separable"].verdict == BREAKS
+    assert found["sparse-smo-separable"].verdict == FAILS
     assert found["separable-none-at-bound"].verdict == HOLDS
     assert found["same-accuracy"].verdict == HOLDS
-    assert found["web-gaussian-support-vectors"].verdict == BREAKS
+    assert found["web-gaussian-support-vectors"].verdict == FAILS
     assert found["cg-tolerance-stays"].verdict == HOLDS
     assert found["smo-memory-linear"].verdict == HOLDS
     assert found["cg-tolerance-smallest"].verdict == UNMEASURED
@@ -297,10 +303,10 @@ def on_paper(folder, rule, over="all", **quantity):
     [
         # The seconds are exact powers of n, so that the refit has no width; the printed 1.3 is not asked.
         ({"kind": "exponent", "contender": "smo"}, {"between": (0.9999, 1.0001)}, HOLDS),
-        ({"kind": "exponent", "contender": "chunking"}, {"at-most": 1.9}, BREAKS),
+        ({"kind": "exponent", "contender": "chunking"}, {"at-most": 1.9}, FAILS),
         # Without seconds, the printed 1.5 is any number from 1.45 to 1.55.
         ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.55}, HOLDS),
-        ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.5}, OPEN),
+        ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.5}, UNDECIDED),
         ({"kind": "exponent", "contender": "smo", "of": "work"}, {"at-most": 9}, UNASKED),
         ({"kind": "exponent", "contender": "svmlight"}, {"at-most": 9}, UNASKED),
         # 1 for the seconds, minus the printed 1.5.
@@ -309,7 +315,7 @@ def on_paper(folder, rule, over="all", **quantity):
             {"between": (-0.551, -0.449)},
             HOLDS,
         ),
-        ({"kind": "exponent", "contender": "smo", "against": "written"}, {"at-least": -0.5}, OPEN),
+        ({"kind": "exponent", "contender": "smo", "against": "written"}, {"at-least": -0.5}, UNDECIDED),
         (
             {"kind": "exponent-difference", "contender": "chunking", "minus": "smo"},
             {"between": (0.999, 1.001)},
@@ -317,10 +323,14 @@ def on_paper(folder, rule, over="all", **quantity):
         ),
         # 2.0 / 1.0 lies between 1.95 / 1.05 = 1.857 and 2.05 / 0.95 = 2.158.
         ({"kind": "ratio", "above": "chunking", "below": "smo", "at": 100}, {"between": (1.85, 2.16)}, HOLDS),
-        ({"kind": "ratio", "above": "chunking", "below": "smo", "at": 100}, {"between": (1.86, 2.16)}, OPEN),
+        (
+            {"kind": "ratio", "above": "chunking", "below": "smo", "at": 100},
+            {"between": (1.86, 2.16)},
+            UNDECIDED,
+        ),
         ({"kind": "ratio", "above": "chunking", "below": "smo", "at": "largest"}, {"above": 7.8}, HOLDS),
         ({"kind": "ratio", "above": "chunking", "below": "smo", "from": 200}, {"above": 3.8}, HOLDS),
-        ({"kind": "ratio", "above": "chunking", "below": "smo"}, {"above": 3.8}, BREAKS),
+        ({"kind": "ratio", "above": "chunking", "below": "smo"}, {"above": 3.8}, FAILS),
         ({"kind": "ratio", "above": "smo-dense", "below": "smo"}, {"between": (3.7, 4.3)}, HOLDS),
         (
             {"kind": "ratio", "above": "smo-slow", "below": "smo", "at": 100, "experiments": ["options"]},
@@ -350,7 +360,7 @@ def on_paper(folder, rule, over="all", **quantity):
             {"equals": 10},
             HOLDS,
         ),
-        ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, BREAKS),
+        ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, FAILS),
         ({"kind": "value", "contenders": ["smo"], "of": "iterations"}, {"equals": 0}, UNASKED),
         ({"kind": "support-vectors", "contender": "smo", "which": "total"}, {"at-most": 1}, UNASKED),
     ],
@@ -391,10 +401,10 @@ def test_stand_ins_and_small_sizes_never_hold(full):
     assert of_stand_ins("web-linear") == HOLDS  # adult-linear alone meets it too
     assert of_stand_ins("adult-linear", "web-linear") == STAND_IN
     judged = judge(replace_claim(kept, decisive={"web-linear": 49749}), results)
-    assert judged.verdict == SMALL and "below the 49,749 that decide" in judged.measured
+    assert judged.verdict == TOO_SMALL and "below the 49,749 that decide" in judged.measured
     at_largest = {**kept.quantity, "at": "largest"}
     assert judge(replace_claim(kept, decisive="paper", quantity=at_largest), results).verdict == HOLDS
-    assert judge(replace_claim(kept, decisive=50000, quantity=at_largest), results).verdict == SMALL
+    assert judge(replace_claim(kept, decisive=50000, quantity=at_largest), results).verdict == TOO_SMALL
 
 
 def replace_claim(kept, **changes):
