@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.number_text import plural
-from svmrepro.workflow.analysis.permutations import ITERATIONS, PermutedProblem, pair_up
+from svmrepro.workflow.analysis.paired_contenders import ITERATIONS, PermutedProblem, pair_up
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact

@@ -9,7 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from svmrepro.workflow.analysis.permutations import PermutedProblem, family, mean_count, pair_up, problems
+from svmrepro.workflow.analysis.paired_contenders import (
+    PermutedProblem,
+    family,
+    mean_count,
+    pair_up,
+    problems,
+)
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU

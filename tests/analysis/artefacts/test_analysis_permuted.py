@@ -6,7 +6,7 @@ import pytest
 from analysis_support import without_numbers_that_are_none
 from permuted_support import PAPER
 from support import rows_of
-from svmrepro.workflow.analysis.permutations import pair_up, problems
+from svmrepro.workflow.analysis.paired_contenders import pair_up, problems
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import paths

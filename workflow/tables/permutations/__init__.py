@@ -6,4 +6,5 @@ variants   variants against a baseline
 encodings  encodings of the same data
 readings   readings of an algorithm, scored by a paper's iterations
 _cells     common cells
+_notes     common notes
 """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
+from svmrepro.workflow.analysis.number_text import significant
+from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
 from svmrepro.workflow.statistics import Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, prose
 from svmrepro.workflow.tables.layout.model import Column
@@ -53,3 +54,10 @@ def p_cells(compared: Family, place: int, name: str) -> dict[str, Cell]:
         f"{name}_p": Cell(p, p_text(p), detail=f"Holm {p_text(corrected)}"),
         f"{name}_p_holm": Cell(corrected, f"{corrected:g}"),
     }
+
+
+def p_text(p: float | None) -> str:
+    """Format a p-value: "0.03", "< 0.0001"."""
+    if p is None:
+        return ""
+    return "< 0.0001" if p < 1e-4 else significant(p, 2)

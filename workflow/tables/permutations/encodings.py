@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from svmrepro.workflow.analysis import permutations
+from svmrepro.workflow.analysis import paired_contenders
 from svmrepro.workflow.analysis.number_text import plural
-from svmrepro.workflow.analysis.permutations import COUNTS, ITERATIONS, PermutedProblem
+from svmrepro.workflow.analysis.paired_contenders import COUNTS, ITERATIONS, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
@@ -15,6 +15,7 @@ from svmrepro.workflow.statistics import Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.permutations._cells import count_cell, name_cells, name_columns
+from svmrepro.workflow.tables.permutations._notes import size_notes
 
 HEADERS = {**{key: header for key, (_, header) in COUNTS.items()}, ITERATIONS: "iterations"}
 
@@ -80,7 +81,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     settings = artefact.settings
     within, slack = settings["within"], settings["slack"]
-    every = permutations.problems(results, artefact.experiments, settings["table"])
+    every = paired_contenders.problems(results, artefact.experiments, settings["table"])
     shown = [problem for problem in every if problem.n is not None]
     lines = [
         _line(results, problem, contender, artefact)
@@ -104,7 +105,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         f"Reproduced: {shares} of the paper's, or to within {plural(slack, 'vector')}. Iterations also "
         "depend on details of the solver and do not count. Where examples are repeated, the optimum does not "
         "determine which of the copies are support vectors, and solvers differ in their number.",
-        *(f"{note[:-1]}; not compared with the paper." for note in permutations.size_notes(shown, results)),
+        *(f"{note[:-1]}; not compared with the paper." for note in size_notes(shown, results)),
         *conclusions(verdicts),
     ]
     rows = [_row(results, line, verdicts.get(line, "")) for line in lines]
@@ -158,7 +159,7 @@ def _line(
     settings, label = artefact.settings, contender.label
     group = results.group(problem.name, label, problem.n)
     steps = group.values(ITERATIONS)
-    means = {key: permutations.mean_count(group, key) for key in COUNTS}
+    means = {key: paired_contenders.mean_count(group, key) for key in COUNTS}
     means[ITERATIONS] = mean_interval(steps) if steps else None
     places = {key: (settings["table"], key) for key in COUNTS}
     places[ITERATIONS] = (settings["iterations"], f"{snake(settings['contender'])}_iterations")

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from svmrepro.workflow.analysis import permutations
+from svmrepro.workflow.analysis import paired_contenders
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.permutations import Family, PermutedProblem
+from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
@@ -17,8 +17,12 @@ from svmrepro.workflow.statistics import LARGER, SIGNIFICANCE, SMALLER
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, printed, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
+from svmrepro.workflow.tables.permutations._notes import load_notes, significance_note, size_notes
 
-QUANTITIES = {"seconds": (CPU, "CPU seconds", 3), "iterations": (permutations.ITERATIONS, "iterations", 4)}
+QUANTITIES = {
+    "seconds": (CPU, "CPU seconds", 3),
+    "iterations": (paired_contenders.ITERATIONS, "iterations", 4),
+}
 """Key of the columns -> column of the measurements, header, digits of a mean."""
 
 
@@ -31,12 +35,12 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     contenders: Sequence[str] = artefact.settings["contenders"]
     table = artefact.settings["table"]
-    rows = permutations.problems(results, artefact.experiments, table)
+    rows = paired_contenders.problems(results, artefact.experiments, table)
     families = {
-        key: permutations.family(results, rows, contenders, column)
+        key: paired_contenders.family(results, rows, contenders, column)
         for key, (column, _, _) in QUANTITIES.items()
     }
-    families["objective"] = permutations.family(results, rows, contenders, permutations.DUAL)
+    families["objective"] = paired_contenders.family(results, rows, contenders, paired_contenders.DUAL)
     beside: Sequence[str] = artefact.settings.get("printed", contenders)
     body = [
         _row(results, problem, contenders, families, place) | _paper_cells(results, problem, table, beside)
@@ -45,8 +49,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     notes = [
         *_notes(families, contenders),
         _paper_note(results, table),
-        *permutations.size_notes(rows, results),
-        *permutations.load_notes(results, rows, contenders),
+        *size_notes(rows, results),
+        *load_notes(results, rows, contenders),
     ]
     return table_of(results, artefact, _columns(contenders, beside), body, notes=notes)
 
@@ -151,8 +155,8 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
         f"{LARGER}: the left mean is larger, p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided "
         "signed-rank test, uncorrected as in the paper. Below each p: after Holm's correction over all rows. "
         "Pairs that met other load on the machine count for seconds only where there are no others.",
-        permutations.tally("Iterations", families["iterations"], contenders),
-        permutations.tally("CPU seconds", families["seconds"], contenders),
+        significance_note("Iterations", families["iterations"], contenders),
+        significance_note("CPU seconds", families["seconds"], contenders),
         f"Dual objective of {display_name(contenders[1])}: significantly higher (better) on "
         f"{marks.count(SMALLER)} of {objective.tested} data sets, lower on {marks.count(LARGER)}; after "
         f"Holm's correction {held.count(SMALLER)} and {held.count(LARGER)}. The difference is the median of "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.permutations import COUNTS, PermutedProblem, mean_count, problems, size_notes
+from svmrepro.workflow.analysis.paired_contenders import COUNTS, PermutedProblem, mean_count, problems
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, missing, percent
 from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
 from svmrepro.workflow.tables.permutations._cells import count_cell, name_cells, name_columns
+from svmrepro.workflow.tables.permutations._notes import size_notes
 
 
 def build(results: Results, artefact: Artefact) -> Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from svmrepro.workflow.analysis.number_text import plural
-from svmrepro.workflow.analysis.permutations import DUAL, ITERATIONS, Family, Pairing
+from svmrepro.workflow.analysis.paired_contenders import DUAL, ITERATIONS, Family, Pairing
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import Group, pairs

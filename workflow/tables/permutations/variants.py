@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from svmrepro.workflow.analysis import permutations
+from svmrepro.workflow.analysis import paired_contenders
 from svmrepro.workflow.analysis.number_text import plural
-from svmrepro.workflow.analysis.permutations import Family, PermutedProblem, p_text
+from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
-from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
+from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells, p_text
+from svmrepro.workflow.tables.permutations._notes import load_notes, significance_note, size_notes
 
 QUANTITIES = {
     "iterations": (
-        permutations.ITERATIONS,
+        paired_contenders.ITERATIONS,
         "iterations",
         "Iterations",
         4,
@@ -40,9 +41,9 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     baseline: str = artefact.settings["baseline"]
     contenders: Sequence[str] = artefact.settings["contenders"]
-    rows = permutations.problems(results, artefact.experiments, artefact.settings["table"])
+    rows = paired_contenders.problems(results, artefact.experiments, artefact.settings["table"])
     families = {
-        (label, key): permutations.family(results, rows, (baseline, label), column)
+        (label, key): paired_contenders.family(results, rows, (baseline, label), column)
         for label in contenders
         for key, (column, *_) in QUANTITIES.items()
     }
@@ -59,7 +60,7 @@ def build(results: Results, artefact: Artefact) -> Table:
                 Column(f"{name}_p_holm", "p, Holm", group=group, shown=False),
             ]
     tallies = [
-        permutations.tally(each[2], families[(label, key)], (baseline, label))
+        significance_note(each[2], families[(label, key)], (baseline, label))
         for label in contenders
         for key, each in QUANTITIES.items()
     ]
@@ -70,8 +71,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         "test, uncorrected. Below each change: p, and p after Holm's correction over all rows, "
         f"from {FEWEST} pairs on; fewer cannot reach {SIGNIFICANCE:g}.",
         *filter(None, tallies),
-        *permutations.size_notes(rows, results),
-        *permutations.load_notes(results, rows, (baseline, *contenders)),
+        *size_notes(rows, results),
+        *load_notes(results, rows, (baseline, *contenders)),
     ]
     body = [_row(results, problem, baseline, families, place) for place, problem in enumerate(rows)]
     return table_of(results, artefact, columns, body, notes=notes)

@@ -1,4 +1,4 @@
-"""Problems measured over permutations: the list of problems, pairs of contenders, and texts for tables.
+"""Problems measured over permutations, and contenders compared pair by pair on the same permutations.
 
 The tables of the PA-SMO paper have one row per data set. The measured size of a row may be the paper's, a
 smaller one at a smaller scale, or None if the scale omits the data set.
@@ -10,14 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
+from svmrepro.workflow.analysis.results import Results, SizeRow
 from svmrepro.workflow.analysis.runs import Group, pairs
 from svmrepro.workflow.statistics import (
     FEWEST,
-    LARGER,
-    SIGNIFICANCE,
-    SMALLER,
     Interval,
     SignedRank,
     holm,
@@ -125,69 +121,6 @@ def family(
 ) -> Family:
     """Compare two contenders on several problems."""
     return Family(tuple(pair_up(results, problem, contenders, quantity) for problem in rows))
-
-
-# -- words ----------------------------------------------------------------------------------------------
-
-
-def size_notes(rows: Sequence[PermutedProblem], results: Results) -> list[str]:
-    """Say which problems were measured at a smaller size than the paper's, or in several samples."""
-    from svmrepro import datasets
-
-    generated: list[str] = []
-    nested: list[str] = []
-    for problem in rows:
-        if problem.n is not None and problem.n_paper is None:
-            dataset = results.experiment(problem.name).dataset
-            known = dataset in datasets.names()
-            (generated if known and datasets.is_generated(dataset) else nested).append(problem.title)
-    notes = []
-    if nested:
-        notes.append(f"Measured on a subset, the first n rows of one fixed permutation: {', '.join(nested)}.")
-    if generated:
-        notes.append(f"Generated with a smaller n: {', '.join(generated)}.")
-    measured = (problem for problem in rows if problem.n is not None)
-    resampled = [each.title for each in measured if results.experiment(each.name).resample]
-    if resampled:
-        notes.append(
-            f"Each permutation is of a sample of its own, so the intervals contain the spread of samples: "
-            f"{', '.join(resampled)}."
-        )
-    return notes
-
-
-def p_text(p: float | None) -> str:
-    """Format a p-value: "0.03", "< 0.0001"."""
-    if p is None:
-        return ""
-    return "< 0.0001" if p < 1e-4 else significant(p, 2)
-
-
-def tally(what: str, family_: Family, contenders: Sequence[str]) -> str:
-    """Say on how many problems the second contender has significantly less, and more; "" without a test."""
-    if not family_.tested:
-        return ""
-    first, second = (display_name(label) for label in contenders)
-    marks, held = family_.marks(), family_.marks(corrected=True)
-    return (
-        f"{what}, {second} against {first}: significantly less on {marks.count(LARGER)} of {family_.tested} "
-        f"data sets, more on {marks.count(SMALLER)} (p < {SIGNIFICANCE:g}, uncorrected); after Holm's "
-        f"correction on {held.count(LARGER)} and {held.count(SMALLER)}."
-    )
-
-
-def load_notes(results: Results, rows: Iterable[PermutedProblem], contenders: Sequence[str]) -> list[str]:
-    """List the data sets on which other load disturbed every run; empty if none."""
-    measured = [problem for problem in rows if problem.n is not None]
-    suspect = [
-        problem.title
-        for problem in measured
-        if any(results.group(problem.name, label, problem.n).suspect for label in contenders)
-    ]
-    if not suspect:
-        return []
-    which = "all data sets" if len(suspect) == len(measured) else ", ".join(suspect)
-    return [f"On {which} every run met other load on the machine: seconds are upper bounds."]
 
 
 def mean_count(group: Group, key: str) -> Interval | None:
