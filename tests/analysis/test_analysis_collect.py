@@ -91,8 +91,8 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
     runs = read_runs([collected(config, "noise-linear")])
     mixed, all_flagged = (runs.group("noise-linear", "smo", n) for n in (1000, 500))
     repeats = 1 + max(line["repeat"] for line in lines)
-    assert len(mixed.solved) == repeats and len(mixed.timed) == repeats - 1 and not mixed.suspect
-    assert len(all_flagged.timed) == repeats and all_flagged.suspect
+    assert len(mixed.solved) == repeats and len(mixed.timed) == repeats - 1 and not mixed.all_flagged
+    assert len(all_flagged.timed) == repeats and all_flagged.all_flagged
     assert mixed.median("cpu_seconds") < 0.01
 
 

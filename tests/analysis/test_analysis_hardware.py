@@ -77,7 +77,7 @@ def test_repeats_of_one_row_on_another_node_are_in_no_median(tmp_path):
         other = runs.group(NAME, "smo-bits", n)
         assert len(pairs(group, other, CPU)[0]) == repeats - 1
         assert len(pairs(group, other, "iterations")[0]) == repeats
-    assert not load(config, synthetic.PAPER, [NAME]).all_suspect(NAME)
+    assert not load(config, synthetic.PAPER, [NAME]).all_runs_flagged(NAME)
 
 
 def on(hardware, **fields):
@@ -106,7 +106,7 @@ def test_a_group_elsewhere_has_results_and_no_seconds():
     assert Group((solved,)).values(CPU) == [1.5] and not Group((solved,)).elsewhere
     group = Group((solved,), conditions=("something else", "1"))
     assert group.elsewhere and group.values(CPU) == [] and group.values("iterations") == [7.0]
-    assert not group.suspect and group.reason == ""
+    assert not group.all_flagged and group.reason == ""
     assert group.untimed == "not timed: solved on other hardware" and Group((solved,)).untimed == ""
     stopped = on(SLOW, status="time_limit", time_limit=5)
     assert Group((stopped,), conditions=("something else", "1")).untimed == "stopped: time limit of 5 s"

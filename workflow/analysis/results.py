@@ -128,9 +128,9 @@ class Results:
         ]
         return [group for group in groups if group.timed]
 
-    def all_suspect(self, experiment: str) -> bool:
+    def all_runs_flagged(self, experiment: str) -> bool:
         """Whether all seconds of an experiment, of every contender and size, come from flagged runs only."""
-        return all(group.suspect for group in self.timed_groups(experiment))
+        return all(group.all_flagged for group in self.timed_groups(experiment))
 
     def why_missing(self, experiment: str, contender: str, row: SizeRow) -> str:
         """Return why a contender has no number at a size; "" if it has one."""

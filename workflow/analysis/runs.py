@@ -154,7 +154,7 @@ class Group:
         return tuple(run for run in here if not run.flagged) or here
 
     @property
-    def suspect(self) -> bool:
+    def all_flagged(self) -> bool:
         """Whether all timed runs are flagged."""
         return bool(self.timed) and all(run.flagged for run in self.timed)
 

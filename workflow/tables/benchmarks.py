@@ -8,9 +8,16 @@ from svmrepro.workflow.analysis.printed_numbers import SCALING
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables import timing
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number
+from svmrepro.workflow.tables.layout.exponents import dash_notes, fit_cells
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
+from svmrepro.workflow.tables.layout.size_rows import (
+    flag_notes,
+    paper_seconds_cell,
+    ratio_cell,
+    seconds_cell,
+    size_cell,
+)
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -53,8 +60,8 @@ def build(results: Results, artefact: Artefact) -> Table:
             f"The paper's seconds are from a {results.numbers.machine}: compare ratios and exponents. "
             "Its seconds and ratios are at its own size, shown beside them."
         )
-    notes += timing.dash_notes(results, artefact.experiments)
-    notes += timing.suspect_notes(results, artefact.experiments)
+    notes += dash_notes(results, artefact.experiments)
+    notes += flag_notes(results, artefact.experiments)
     shown = [column for column in columns if known or not column.paper]
     return table_of(results, artefact, shown, rows, notes=notes)
 
@@ -72,19 +79,19 @@ def reached(results: Results, experiment: str, contender: str) -> SizeRow:
 def _row(results: Results, name: str, contender: str, baseline: str) -> Mapping[str, Cell]:
     row = reached(results, name, contender)
     experiment = results.experiment(name)
-    cells = timing.fit_cells(results, name, contender)
+    cells = fit_cells(results, name, contender)
     first = next(iter(experiment.contenders)) == contender
     cells["experiment"] = Cell(name, experiment.title, detail=name if first else "")
     absent = results.why_missing(name, contender, row)
-    cells["n"] = missing(absent, DASH) if absent else timing.size_cell(row)
-    cells["seconds"] = timing.seconds_cell(results, name, contender, row)
+    cells["n"] = missing(absent, DASH) if absent else size_cell(row)
+    cells["seconds"] = seconds_cell(results, name, contender, row)
     if contender != baseline and not absent:
-        cells["ratio"] = timing.ratio_cell(results, name, row, contender, baseline, CPU)
+        cells["ratio"] = ratio_cell(results, name, row, contender, baseline, CPU)
     sizes = results.numbers.sizes(name)
     if sizes and contender in results.compared(name):
         whole = SizeRow(None, max(sizes))
         cells["paper_n"] = count(whole.n_paper)
-        cells["paper_seconds"] = timing.paper_seconds_cell(results, name, contender, whole)
+        cells["paper_seconds"] = paper_seconds_cell(results, name, contender, whole)
         if contender != baseline:
             ratio = results.numbers.seconds_ratio(name, whole.n_paper, contender, baseline)
             cells["paper_ratio"] = number(ratio)

@@ -12,7 +12,7 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, missing, number, problem, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
-from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, suspect_notes
+from svmrepro.workflow.tables.layout.size_rows import flag_notes, ratio_cell, seconds_cell
 
 SETTINGS = {"cache_mb": ("cache", "MB"), "fold": ("folded", ""), "step_tol": ("step tolerance", "")}
 """Storage or option -> its header and unit, where the name alone would not tell."""
@@ -73,7 +73,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             "dash among the settings: the solver has no such option, or it has no effect with this kernel. "
             "Cache hits: share of the requested kernel rows that were in the cache."
         )
-    notes += suspect_notes(results, artefact.experiments)
+    notes += flag_notes(results, artefact.experiments)
     return table_of(results, artefact, columns, rows, notes=notes)
 
 

@@ -9,7 +9,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
-from svmrepro.workflow.tables.timing import suspect_notes
+from svmrepro.workflow.tables.layout.size_rows import flag_notes
 
 COLUMNS = (
     Column("experiment", "data set", prose=True),
@@ -37,7 +37,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "layout of the examples and the kernel matrices that the cells share; otherwise only the solver's "
         "own. Relative to the first row: over the cells that both have certified.",
         "Iterations of oneDAL are rounds of many steps.",
-        *suspect_notes(results, artefact.experiments),
+        *flag_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, COLUMNS, rows, notes=notes)
 

@@ -14,7 +14,7 @@ from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance
 from svmrepro.workflow.tables.benchmarks import reached
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, printed, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
-from svmrepro.workflow.tables.timing import SUPPORT, size_cell
+from svmrepro.workflow.tables.layout.size_rows import SUPPORT, size_cell
 
 WORDS = {"Y": "yes", "N": "no", "mix": "mixed"}
 """Abbreviations in the paper's table -> words in ours."""

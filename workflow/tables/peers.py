@@ -12,7 +12,7 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.benchmarks import reached
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, table_of
-from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
+from svmrepro.workflow.tables.layout.size_rows import flag_notes, ratio_cell, seconds_cell, size_cell
 
 _BOUNDED = {
     registry.KKT: "the KKT violation",
@@ -61,7 +61,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             if twice
             else []
         ),
-        *suspect_notes(results, names),
+        *flag_notes(results, names),
     ]
     return table_of(
         results, artefact, columns, rows, _solvers(results, names, relative, baseline), notes=notes

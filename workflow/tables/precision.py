@@ -16,7 +16,7 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables.layout.cells import Cell, count, median, missing, number, problem, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
-from svmrepro.workflow.tables.timing import suspect_notes
+from svmrepro.workflow.tables.layout.size_rows import flag_notes
 
 BOUNDS = ("certificate.dual", "certificate.relaxed")
 """Columns with lower bounds of the optimum."""
@@ -66,7 +66,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "primal objective P, recomputed from the data, is at the distance (P - L) / P.",
         "The loosest tolerance that reached a precision counts. Tolerances are a factor of three apart, "
         "so a run may be more precise than required.",
-        *suspect_notes(results, artefact.experiments),
+        *flag_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, notes=notes)
 

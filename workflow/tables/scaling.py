@@ -8,8 +8,13 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, prose
+from svmrepro.workflow.tables.layout.exponents import (
+    dash_notes,
+    exponent_columns,
+    exponent_section,
+    fit_cells,
+)
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
-from svmrepro.workflow.tables.timing import dash_notes, exponent_columns, exponent_section, fit_cells
 
 
 def build(results: Results, artefact: Artefact) -> Table:

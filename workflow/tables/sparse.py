@@ -8,7 +8,7 @@ from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, missing, number, printed
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
-from svmrepro.workflow.tables.timing import ratio_cell, seconds_cell, size_cell, suspect_notes
+from svmrepro.workflow.tables.layout.size_rows import flag_notes, ratio_cell, seconds_cell, size_cell
 
 FORMS = ("dense", "bits")
 """Suffixes of contenders that solve the same problem with another storage."""
@@ -30,7 +30,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "per component. Medians of CPU seconds with 95 % intervals.",
         "Ratios are dense / sparse within one process: the gain of sparse code. Work is the number of vector "
         "components and Hessian entries touched.",
-        *suspect_notes(results, (name,)),
+        *flag_notes(results, (name,)),
     ]
     rows = [_row(results, name, row, solvers) for row in results.own_rows(name)]
     return table_of(results, artefact, columns, rows, notes=notes, problem=describe_problem(experiment))

@@ -12,7 +12,7 @@ from svmrepro.workflow.analysis.runs import CPU, WALL
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
-from svmrepro.workflow.tables.timing import suspect_notes
+from svmrepro.workflow.tables.layout.size_rows import flag_notes
 
 SHARE = "info.divided_share"
 
@@ -46,7 +46,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "work that is divided, as counted, and the cost c of the second thread, which is what T(2) has more "
         "than the first term. The second number leaves c as it is for 2 threads. Processors that share "
         "their memory's bandwidth reach less.",
-        *suspect_notes(results, artefact.experiments),
+        *flag_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, notes=notes)
 

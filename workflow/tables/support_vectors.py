@@ -8,7 +8,7 @@ from svmrepro.workflow.analysis.results import Results, SizeRow
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of
-from svmrepro.workflow.tables.timing import SUPPORT, size_cell
+from svmrepro.workflow.tables.layout.size_rows import SUPPORT, size_cell
 
 
 def build(results: Results, artefact: Artefact) -> Table:

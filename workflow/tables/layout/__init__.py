@@ -1,6 +1,8 @@
-"""Tables as such.
+"""Tables as such, and what several kinds of tables share.
 
-cells    cells, and how numbers are formatted
-model    tables and columns
-writers  output formats; HTML by ``workflow/templates``
+cells      cells, and how numbers are formatted
+model      tables and columns
+size_rows  cells of a row of one experiment at one size: n, seconds, ratios
+exponents  columns and sections of fitted exponents
+writers    output formats; HTML by ``workflow/templates``
 """

@@ -100,10 +100,10 @@ def _lacks(row: Mapping[str, Cell], *reasons: str) -> bool:
 
 
 def beside_paper(
-    key: str, header: str, *, known: bool = True, difference: bool = True, unit: str = ""
+    key: str, group: str, *, known: bool = True, difference: bool = True, unit: str = ""
 ) -> list[Column]:
     """Return columns for a measured number and, if the paper's is `known`, for that and the difference."""
-    measured = Column(key, "measured", unit, header)
-    paper = Column(f"paper_{key}", "paper", unit, header, paper=True)
-    apart = Column(f"{key}_difference", "difference", group=header)
+    measured = Column(key, "measured", unit, group)
+    paper = Column(f"paper_{key}", "paper", unit, group, paper=True)
+    apart = Column(f"{key}_difference", "difference", group=group)
     return [measured, *([paper] if known else []), *([apart] if known and difference else [])]

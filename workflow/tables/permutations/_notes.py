@@ -49,14 +49,14 @@ def significance_note(what: str, compared: Family, contenders: Sequence[str]) ->
 
 
 def load_notes(results: Results, rows: Sequence[PermutedProblem], contenders: Sequence[str]) -> list[str]:
-    """List the data sets on which other load disturbed every run; empty if none."""
+    """List the data sets of which all runs are flagged; empty if there are none."""
     measured = [problem for problem in rows if problem.n is not None]
-    suspect = [
+    flagged = [
         problem.title
         for problem in measured
-        if any(results.group(problem.name, label, problem.n).suspect for label in contenders)
+        if any(results.group(problem.name, label, problem.n).all_flagged for label in contenders)
     ]
-    if not suspect:
+    if not flagged:
         return []
-    which = "all data sets" if len(suspect) == len(measured) else ", ".join(suspect)
+    which = "all data sets" if len(flagged) == len(measured) else ", ".join(flagged)
     return [f"On {which} every run met other load on the machine: seconds are upper bounds."]
