@@ -17,7 +17,7 @@ comparison/     two runs side by side
 site/           the result site
 steps/          commands that Snakemake runs: ``python -m svmrepro.workflow.steps.<step>``
 graph/          builds the job graph for the Snakefile
-joining/        own solvers and data beside the others, skeletons, published runs
+joining/        your own solvers and data: benches, skeletons for ``svmrepro new``, published runs
 commands/       the command line ``svmrepro``
 rules/, report/  Snakemake's rules, and the captions of its report
 templates/      HTML templates and styles

@@ -17,7 +17,7 @@ PAGES = {
     "steps": "graph.html",
     "run": "smoke/index.html",
     "machine": "smoke/machine.html",
-    "measured": "smoke/measured.html",
+    "measured": "smoke/solvers_and_data.html",
     "paper": f"{HERE}/index.html",
     "claim": f"{HERE}/claims/smo-faster.html",
     "table": f"{HERE}/tables/timing-adult-linear.html",

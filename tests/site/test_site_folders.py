@@ -207,7 +207,7 @@ def test_what_was_measured_links_to_the_size_that_it_names(site):
 
 
 def test_contenders_are_listed_with_their_sizes(site):
-    page = (site / "smoke" / "measured.html").read_text(encoding="utf-8")
+    page = (site / "smoke" / "solvers_and_data.html").read_text(encoding="utf-8")
     assert f'href="{PAPER}/experiments/{EXPERIMENT}.html#contender=chunking"' in page
 
 

@@ -22,13 +22,13 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.commands import checkout
     from svmrepro.workflow.configuration import as_called, home
-    from svmrepro.workflow.joining import skeletons
+    from svmrepro.workflow.joining import skeleton_writer
 
     if given.kind != "solver":  # whose files are all in a folder of its own
         checkout.require("pyproject.toml")
-    for path in skeletons.write(given.kind, given.name, home()):
+    for path in skeleton_writer.write(given.kind, given.name, home()):
         print(f"wrote {path.relative_to(home())}")
     print("\nIt works as it is; change it piece by piece. Next:")
-    for line in skeletons.NEXT[given.kind]:
+    for line in skeleton_writer.NEXT[given.kind]:
         print(f"    {as_called(line.format(name=given.name))}")
     return 0

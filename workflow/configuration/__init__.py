@@ -5,7 +5,7 @@ _layers            merges YAML files and command-line settings; each value knows
 _settings          types of the configuration files
 _resolve           turns the files into records
 plain_yaml         reads YAML as plain data
-typed_data         converts plain data to types
+typed_data         converts plain data to types, without loading what words the messages until one is due
 artefact_kinds     kinds of tables and figures, and the functions that build them
 contender_options  the options of a contender, set or default
 needs              the data sets and compiled code that a configuration needs

@@ -103,8 +103,10 @@ def figure_builder(paper: str, artefact: Artefact) -> Builder[Figure]:
 
 def _builder(paper: str, artefact: Artefact, form: str, known: Mapping[str, str]) -> Builder[Any]:
     if artefact.form != form or artefact.kind not in known:
+        from svmrepro.datasets.validation import did_you_mean  # imported late, because it takes half a second
+
         raise StepError(
-            f"{paper}: artefact '{artefact.name}': no {form} of kind '{artefact.kind}' "
-            f"(there are: {', '.join(known)})"
+            f"{paper}: artefact '{artefact.name}': no {form} of kind '{artefact.kind}'"
+            f"{did_you_mean(artefact.kind, known)}"
         )
     return cast("Builder[Any]", resolve_name(f"svmrepro.workflow.{known[artefact.kind]}"))

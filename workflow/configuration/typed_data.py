@@ -1,4 +1,8 @@
-"""Conversion of plain data to msgspec types; kept light, since every step loads it."""
+"""Conversion of plain data to msgspec types.
+
+It is kept light, since every step loads it: unlike ``convert`` of :mod:`svmrepro.datasets.validation`, it
+checks only what msgspec checks. That module words the messages, and is loaded for one only.
+"""
 
 from __future__ import annotations
 

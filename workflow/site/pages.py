@@ -6,9 +6,9 @@ compare/<run>--<run>.html                     two runs beside each other
 graph.html                                    from data to verdicts: the rules and their graph
 <run>/index.html                              one run
 <run>/machine.html                            its machine, and what was recorded of noise
-<run>/measured.html                           solvers and data sets: what was measured
+<run>/solvers_and_data.html                   solvers and data sets: what was measured
 <run>/<paper>/index.html                      claims, figures, tables and experiments of a paper
-<run>/<paper>/claims/<claim>.html             words, rule, findings
+<run>/<paper>/claims/<claim>.html             words, rule, findings with links to their measurements
 <run>/<paper>/figures/<figure>.html           the figure with its numbers
 <run>/<paper>/tables/<table>.html             a table
 <run>/<paper>/experiments/<experiment>.html   measurements, each with its line of JSON
@@ -137,7 +137,7 @@ class Site:
         facts = machine_facts(run.records)
         known = {"run": run, "facts": facts, "noise": noise, "loads": loads, "limits": flagged_runs}
         self._page(f"{run.slug}/machine.html", "machine.html", MANY_FLAGGED=MANY_FLAGGED, **known)
-        self._page(f"{run.slug}/measured.html", "measured.html", run=run)
+        self._page(f"{run.slug}/solvers_and_data.html", "solvers_and_data.html", run=run)
         for paper in run.papers:
             self._write_paper(run, paper)
 

@@ -194,7 +194,7 @@ def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path
 @pytest.mark.parametrize(
     ("builder", "kind", "message"),
     [
-        (table_builder, "scalling", "no table of kind 'scalling'"),
+        (table_builder, "scalling", "no table of kind 'scalling'; did you mean 'scaling'?"),
         (table_builder, "overview", "no table of kind 'overview'"),
         (figure_builder, "scaling", "no figure of kind 'scaling'"),
     ],
