@@ -1,9 +1,9 @@
 """Planning ahead (Glasmachers 2008): the planned step, and earlier working sets as candidates.
 
-step_ahead  the planned step, of the largest double-step gain (eq. 8, Algorithm 4)
-offered     the working set of largest gain among the new one and earlier ones (Algorithms 3 and 5)
-best_exact  the partner of largest gain of the clipped step (eq. 4), which Algorithm 3 compares with them
-remember    keeps a working set for both
+- ``step_ahead``: the planned step, of the largest double-step gain (eq. 8, Algorithm 4).
+- ``offered``: the working set of largest gain among the new one and earlier ones (Algorithms 3 and 5).
+- ``best_exact``: the partner of largest gain of the clipped step (eq. 4), which Algorithm 3 uses.
+- ``remember``: keeps a working set for both.
 
 When they are called: :mod:`~svmrepro.solvers.decomposition._second_order_iteration`. The symbols are those of
 :mod:`~svmrepro.solvers.decomposition.second_order`.
