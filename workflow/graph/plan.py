@@ -217,7 +217,7 @@ class Plan:
             needed["smaller"] = str(before)
         return needed
 
-    def wanted(self, paper: str, experiments: Iterable[str]) -> str:
+    def rows_fingerprint(self, paper: str, experiments: Iterable[str]) -> str:
         """Hash what the given experiments must measure.
 
         Every rule that uses their measurements has this hash as a parameter. When a job fails, Snakemake
@@ -258,13 +258,13 @@ class Plan:
             *(_shown([claims]) if artefact.kind == "claims" else []),
         ]
 
-    def artefacts_wanted(self, paper: str, artefacts: Sequence[Artefact]) -> str:
+    def artefacts_fingerprint(self, paper: str, artefacts: Sequence[Artefact]) -> str:
         """Hash what must be measured for the given artefacts, or the solvers that they run themselves."""
-        return digest([self._wanted_for(paper, artefact) for artefact in artefacts])
+        return digest([self._artefact_fingerprint(paper, artefact) for artefact in artefacts])
 
-    def _wanted_for(self, paper: str, artefact: Artefact) -> str:
+    def _artefact_fingerprint(self, paper: str, artefact: Artefact) -> str:
         if artefact.measured:
-            return self.wanted(paper, artefact.experiments)
+            return self.rows_fingerprint(paper, artefact.experiments)
         solvers = artefact.settings.get("solvers", {}).values()
         return digest([fingerprints.solver_fingerprint(solver) for solver in solvers]) if solvers else ""
 

@@ -18,7 +18,7 @@ rule analyse:
     params:
         step=step("analyse"),
         code=PLAN.code("steps.analyse"),
-        wanted=lambda wildcards: PLAN.wanted(wildcards.paper, [wildcards.experiment]),
+        rows=lambda wildcards: PLAN.rows_fingerprint(wildcards.paper, [wildcards.experiment]),
     shell:
         "{params.step} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
 
@@ -39,6 +39,8 @@ rule collect_paper:
     params:
         step=step("collect"),
         code=PLAN.code("steps.collect"),
-        wanted=lambda wildcards: PLAN.wanted(wildcards.paper, CONFIG.papers[wildcards.paper].experiments),
+        rows=lambda wildcards: PLAN.rows_fingerprint(
+            wildcards.paper, CONFIG.papers[wildcards.paper].experiments
+        ),
     shell:
         "{params.step} --paper {wildcards.paper:q} 2>&1 | tee {log:q}"

@@ -54,7 +54,7 @@ for paper, artefacts in PLAN.artefacts("table"):
             artefacts=[each.name for each in artefacts],
             settings=PLAN.settings_of(artefacts),
             code=PLAN.artefacts_code(artefacts),
-            wanted=PLAN.artefacts_wanted(paper, artefacts),
+            rows=PLAN.artefacts_fingerprint(paper, artefacts),
         shell:
             "{params.step} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
 
@@ -80,7 +80,7 @@ for paper, artefacts in PLAN.artefacts("figure"):
             artefacts=[each.name for each in artefacts],
             settings=PLAN.settings_of(artefacts),
             code=PLAN.artefacts_code(artefacts),
-            wanted=PLAN.artefacts_wanted(paper, artefacts),
+            rows=PLAN.artefacts_fingerprint(paper, artefacts),
         shell:
             "{params.step} --paper {params.paper:q} --artefact {params.artefacts:q} 2>&1 | tee {log:q}"
 
