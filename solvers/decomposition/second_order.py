@@ -301,7 +301,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderR
         Newton's, as in Figure 3. ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether rows are
         cached in single precision. ``shrinking``: whether examples at a bound may leave the active set.
         ``threads``, optional: among how many threads passes over large active sets are divided. ``plan``,
-        ``offer``, ``sets``, ``stretch``: see the module. Defaults: :mod:`svmrepro.solvers.registry`.
+        ``offer``, ``sets``, ``stretch``: see the module. Defaults: ``svmrepro.solvers.registry``.
     """
     return SecondOrderRun(problem, eps, options)
 

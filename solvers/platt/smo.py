@@ -15,7 +15,7 @@ one bound C for all; here each example has its own.
 Where the report is silent or stops short:
 
 * The report gives no value for the step tolerance ("eps" of the pseudo-code). It is ``step_tol`` here; its
-  default is in :mod:`svmrepro.solvers.registry`. The stopping tolerance, elsewhere ``eps`` in this package,
+  default is in ``svmrepro.solvers.registry``. The stopping tolerance, elsewhere ``eps`` in this package,
   is the report's tol.
 * A pass over all examples that changes nothing ends the report's program even if a violator found no partner.
   Here that pass also computes ``min E`` over I_up and ``max E`` over I_low (Keerthi et al. 2001). If these
