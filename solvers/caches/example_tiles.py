@@ -134,6 +134,13 @@ def in_tiles(X: Any) -> Any:
 
 
 @compiled()
+def copy(values, out):
+    """Write values to an array, in its precision; a loop with an offset in its index would not vectorise."""
+    for k in range(out.size):
+        out[k] = values[k]
+
+
+@compiled()
 def products(panel, i, first, last, out):
     """Write ``x_i . x_order[k]`` to ``out[k - first]`` for first <= k < last; return entries read."""
     p, end = panel.at[i], panel.at[i + 1]

@@ -186,6 +186,25 @@ def claim(cache, i):
 
 
 @compiled()
+def drop(cache, examples):
+    """Forget the rows of some examples, whose slots are taken next."""
+    newer, older = cache.newer, cache.older
+    anchor = newer.size - 1
+    for p in range(examples.size):
+        slot = cache.slot_of[examples[p]]
+        if slot < 0:
+            continue
+        cache.slot_of[examples[p]] = -1
+        cache.owner[slot] = -1
+        cache.have[slot] = 0
+        cache.counts.used -= 1
+        newer[older[slot]], older[newer[slot]] = newer[slot], older[slot]
+        newer[slot], older[slot] = newer[anchor], anchor
+        older[newer[anchor]] = slot
+        newer[anchor] = slot
+
+
+@compiled()
 def forget(cache):
     """Empty the cache."""
     for slot in range(cache.owner.size):

@@ -17,7 +17,14 @@ import math
 from typing import Any
 
 import numpy as np
-from svmrepro.solvers.caches.example_tiles import PART, Tiles, in_tiles, part_end, powers_together
+from svmrepro.solvers.caches.example_tiles import (
+    PART,
+    Tiles,
+    copy,
+    in_tiles,
+    part_end,
+    powers_together,
+)
 from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.gaussian_tiles import POWER_ERROR
@@ -127,15 +134,12 @@ def fill_single(store, panel, block, shape, i, first, last, out):
         end = part_end(at, last)
         if tiles.singles.shape[0]:
             touched += powers_together(panel, tiles.mates, 1, at, end)
-            powers = tiles.powers[0, at % TILE :]
-            for k in range(end - at):
-                out[at + k] = powers[k]
+            copy(tiles.powers[0, at % TILE :], out[at:end])
         else:
             part = tiles.part[: end - at]
             touched += block(store, panel, i, at, end, part)
             shape(store, panel, i, at, end, part)
-            for k in range(end - at):
-                out[at + k] = np.float32(part[k])
+            copy(part, out[at:end])
         at = end
     return touched
 

@@ -1,13 +1,14 @@
 """Compilation of this package with numba.
 
-compiled        the decorator, its cache, and functions as arguments
-records         the scalars of a state, by name
-intrinsics      machine instructions that numba does not provide
-table_lookup    look-up in a table held in registers
-fixed_point     passes over numbers in fixed point
-bit_planes      bits of many numbers, turned into bytes
-vector_loops    loops in explicit vector instructions
-gaussian_tiles  Gaussian kernel values in single precision
-atomics         words of memory that threads share
-random_numbers  pseudo-random numbers for compiled code
+compiled          the decorator, its cache, and functions as arguments
+records           the scalars of a state, by name
+intrinsics        machine instructions that numba does not provide
+table_lookup      look-up in a table held in registers
+fixed_point       passes over numbers in fixed point, for rows of distances
+fixed_point_rows  the same for rows in single precision
+bit_planes        bits of many numbers, turned into bytes
+vector_loops      loops in explicit vector instructions
+gaussian_tiles    Gaussian kernel values in single precision
+atomics           words of memory that threads share
+random_numbers    pseudo-random numbers for compiled code
 """

@@ -7,7 +7,7 @@ larger table, a block of sixteen takes as many instructions as its largest posit
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -18,18 +18,20 @@ from svmrepro.solvers.compilation.table_lookup import has_avx512
 
 LANES = 16
 LEAST, MOST = -(2**31), 2**31 - 1
-_BITS, _LONG = ir.IntType(32), ir.IntType(64)
-_BYTES, _WORDS = ir.VectorType(ir.IntType(8), LANES), ir.VectorType(_BITS, LANES)
-_FLOATS, _MASK = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(1), LANES)
+BITS, LONG = ir.IntType(32), ir.IntType(64)
+_BYTES, WORDS = ir.VectorType(ir.IntType(8), LANES), ir.VectorType(BITS, LANES)
+FLOATS, _MASK = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(1), LANES)
 _REACHES = 32, 64, 128  # entries of a table that one, two and four instructions reach
 
 
-def _everywhere(builder: Any, value: Any) -> Any:
-    lane = builder.insert_element(ir.Constant(_WORDS, ir.Undefined), value, ir.Constant(_BITS, 0))
-    return builder.shuffle_vector(lane, lane, ir.Constant(_WORDS, [0] * LANES))
+def spread(builder: Any, value: Any, kind: Any) -> Any:
+    """Return a vector of equal values."""
+    lane = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(BITS, 0))
+    return builder.shuffle_vector(lane, lane, ir.Constant(WORDS, [0] * LANES))
 
 
-def _load(builder: Any, pointer: Any, kind: Any) -> Any:
+def load(builder: Any, pointer: Any, kind: Any) -> Any:
+    """Return the sixteen numbers at a pointer."""
     loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
     loaded.align = 1
     return loaded
@@ -40,8 +42,9 @@ def _call(builder: Any, name: str, result: Any, *values: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
 
 
-def _largest(builder: Any, vector: Any) -> Any:
-    return _call(builder, "llvm.vector.reduce.smax.v16i32", _BITS, vector)
+def largest_of(builder: Any, vector: Any) -> Any:
+    """Return the largest of sixteen integers."""
+    return _call(builder, "llvm.vector.reduce.smax.v16i32", BITS, vector)
 
 
 def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable[..., None]) -> None:
@@ -57,22 +60,22 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
         work(by_element)
         return
     registers = [
-        _load(builder, builder.gep(table_at, [ir.Constant(_LONG, LANES * r)]), _WORDS)
+        load(builder, builder.gep(table_at, [ir.Constant(LONG, LANES * r)]), WORDS)
         for r in range(_REACHES[-1] // LANES)
     ]
 
     def permuted(number: Any, first: int, last: int) -> Any:
         if last - first == 2:
             name = "llvm.x86.avx512.vpermi2var.d.512"
-            return _call(builder, name, _WORDS, registers[first], number, registers[first + 1])
+            return _call(builder, name, WORDS, registers[first], number, registers[first + 1])
         middle = (first + last) // 2
-        bit = builder.and_(number, ir.Constant(_WORDS, [LANES * (middle - first)] * LANES))
-        high = builder.icmp_unsigned("!=", bit, ir.Constant(_WORDS, [0] * LANES))
+        bit = builder.and_(number, ir.Constant(WORDS, [LANES * (middle - first)] * LANES))
+        high = builder.icmp_unsigned("!=", bit, ir.Constant(WORDS, [0] * LANES))
         return builder.select(high, permuted(number, middle, last), permuted(number, first, middle))
 
     def by_registers(reach: int) -> Callable[..., list[Any]]:
         return lambda *numbers: [
-            permuted(builder.zext(number, _WORDS), 0, reach // LANES) for number in numbers
+            permuted(builder.zext(number, WORDS), 0, reach // LANES) for number in numbers
         ]
 
     def by_reach(reaches: tuple[int, ...]) -> Callable[..., list[Any]]:
@@ -94,7 +97,7 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
                 ):
                     with branch:
                         ways.append((way(*numbers), builder.block))
-            results = [builder.phi(_WORDS) for _ in numbers]
+            results = [builder.phi(WORDS) for _ in numbers]
             for values, block in ways:
                 for result, value in zip(results, values, strict=True):
                     result.add_incoming(value, block)
@@ -102,7 +105,7 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
 
         return look_up
 
-    few = builder.icmp_signed("<=", used, ir.Constant(_LONG, _REACHES[0]))
+    few = builder.icmp_signed("<=", used, ir.Constant(LONG, _REACHES[0]))
     with builder.if_else(few) as (then, otherwise):
         with then:
             work(by_registers(_REACHES[0]))
@@ -111,25 +114,28 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
 
 
 def _by_element(builder: Any, table_at: Any, number: Any) -> Any:
-    found: Any = ir.Constant(_WORDS, ir.Undefined)
-    for lane in (ir.Constant(_BITS, k) for k in range(LANES)):
-        place = builder.zext(builder.extract_element(number, lane), _LONG)
+    found: Any = ir.Constant(WORDS, ir.Undefined)
+    for lane in (ir.Constant(BITS, k) for k in range(LANES)):
+        place = builder.zext(builder.extract_element(number, lane), LONG)
         found = builder.insert_element(found, builder.load(builder.gep(table_at, [place])), lane)
     return found
 
 
-def _may(builder: Any, status: Any, bit: Any) -> Any:
-    lane = builder.insert_element(ir.Constant(_BYTES, ir.Undefined), bit, ir.Constant(_BITS, 0))
-    bits = builder.shuffle_vector(lane, lane, ir.Constant(_WORDS, [0] * LANES))
+def may(builder: Any, status_at: Any, bit: Any) -> Any:
+    """Return in which of sixteen statuses a bit is set."""
+    status = load(builder, status_at, _BYTES)
+    lane = builder.insert_element(ir.Constant(_BYTES, ir.Undefined), bit, ir.Constant(BITS, 0))
+    bits = builder.shuffle_vector(lane, lane, ir.Constant(WORDS, [0] * LANES))
     return builder.icmp_unsigned("!=", builder.and_(status, bits), ir.Constant(_BYTES, [0] * LANES))
 
 
 def _places(builder: Any, first: Any) -> Any:
-    start = _everywhere(builder, builder.trunc(first, _BITS))
-    return builder.add(start, ir.Constant(_WORDS, list(range(LANES))))
+    start = spread(builder, builder.trunc(first, BITS), WORDS)
+    return builder.add(start, ir.Constant(WORDS, list(range(LANES))))
 
 
-def _pointers(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
+def pointers(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
+    """Return the pointers to the data of arrays."""
     return [
         context.make_array(kind)(context, builder, value).data
         for kind, value in zip(kinds, values, strict=True)
@@ -137,8 +143,62 @@ def _pointers(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
 
 
 def _last_place(builder: Any, found: Any, where: Any) -> Any:
-    nowhere = ir.Constant(_WORDS, [-1] * LANES)
-    return _largest(builder, builder.select(found, builder.load(where), nowhere))
+    nowhere = ir.Constant(WORDS, [-1] * LANES)
+    return largest_of(builder, builder.select(found, builder.load(where), nowhere))
+
+
+class Extremes(NamedTuple):
+    """The extremes of what a pass has written: vectors in memory, an entry for each of sixteen lanes."""
+
+    builder: Any
+    rises_bit: Any
+    falls_bit: Any
+    top: Any
+    bottom: Any
+    where: Any
+    largest: Any
+
+    def extend(self, value: Any, status_at: Any, first: Any) -> None:
+        """Include sixteen values, whose first has position ``first``."""
+        builder = self.builder
+        best = builder.load(self.top)
+        rises = may(builder, status_at, self.rises_bit)
+        higher = builder.and_(rises, builder.icmp_signed(">=", value, best))
+        builder.store(builder.select(higher, value, best), self.top)
+        builder.store(builder.select(higher, _places(builder, first), builder.load(self.where)), self.where)
+        most = ir.Constant(WORDS, [MOST] * LANES)
+        _extend(
+            builder, "smin", self.bottom, builder.select(may(builder, status_at, self.falls_bit), value, most)
+        )
+        size_of = _call(builder, "llvm.abs.v16i32", WORDS, value, ir.Constant(ir.IntType(1), 0))
+        _extend(builder, "smax", self.largest, size_of)
+
+    def results(self) -> list[Any]:
+        """Return what :func:`_move` does."""
+        builder = self.builder
+        best = builder.load(self.top)
+        highest = largest_of(builder, best)
+        last = _last_place(
+            builder, builder.icmp_signed("==", best, spread(builder, highest, WORDS)), self.where
+        )
+        lowest = _call(builder, "llvm.vector.reduce.smin.v16i32", BITS, builder.load(self.bottom))
+        results = highest, last, lowest, largest_of(builder, builder.load(self.largest))
+        return [builder.sext(value, LONG) for value in results]
+
+
+def start_extremes(builder: Any, up: Any, down: Any) -> Extremes:
+    """Return the extremes of no values; ``up`` and ``down`` are bits of a status."""
+    rises_bit, falls_bit = (builder.trunc(bit, _BYTES.element) for bit in (up, down))
+    memory = (
+        cgutils.alloca_once_value(builder, ir.Constant(WORDS, [start] * LANES))
+        for start in (LEAST, MOST, -1, 0)
+    )
+    return Extremes(builder, rises_bit, falls_bit, *memory)
+
+
+def _extend(builder: Any, operation: str, extreme: Any, value: Any) -> None:
+    found = _call(builder, f"llvm.{operation}.v16i32", WORDS, value, builder.load(extreme))
+    builder.store(found, extreme)
 
 
 def _move(
@@ -180,51 +240,26 @@ def _move(
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        near_at, far_at, table_at, values_at, status_at = _pointers(
+        near_at, far_at, table_at, values_at, status_at = pointers(
             context, builder, signature.args[:5], arguments[:5]
         )
         count, entries = arguments[5:7]
-        rises_bit, falls_bit = (builder.trunc(bit, _BYTES.element) for bit in arguments[7:])
-        most = ir.Constant(_WORDS, [MOST] * LANES)
-        top, bottom, where, largest = (
-            cgutils.alloca_once_value(builder, ir.Constant(_WORDS, [start] * LANES))
-            for start in (LEAST, MOST, -1, 0)
-        )
+        extremes = start_extremes(builder, *arguments[7:])
 
         def work(look_up: Any) -> None:
-            with cgutils.for_range(builder, builder.udiv(count, ir.Constant(_LONG, LANES))) as loop:
-                first = builder.mul(loop.index, ir.Constant(_LONG, LANES))
+            with cgutils.for_range(builder, builder.udiv(count, ir.Constant(LONG, LANES))) as loop:
+                first = builder.mul(loop.index, ir.Constant(LONG, LANES))
                 at = [builder.gep(pointer, [first]) for pointer in (near_at, far_at, values_at, status_at)]
-                here, there = look_up(_load(builder, at[0], _BYTES), _load(builder, at[1], _BYTES))
-                value = builder.sub(_load(builder, at[2], _WORDS), builder.sub(here, there))
-                builder.store(value, builder.bitcast(at[2], _WORDS.as_pointer())).align = 1
-                bits = _load(builder, at[3], _BYTES)
-                best = builder.load(top)
-                higher = builder.and_(_may(builder, bits, rises_bit), builder.icmp_signed(">=", value, best))
-                builder.store(builder.select(higher, value, best), top)
-                builder.store(builder.select(higher, _places(builder, first), builder.load(where)), where)
-                falls = builder.select(_may(builder, bits, falls_bit), value, most)
-                _extend(builder, "smin", bottom, falls)
-                size_of = _call(builder, "llvm.abs.v16i32", _WORDS, value, ir.Constant(ir.IntType(1), 0))
-                _extend(builder, "smax", largest, size_of)
+                here, there = look_up(load(builder, at[0], _BYTES), load(builder, at[1], _BYTES))
+                value = builder.sub(load(builder, at[2], WORDS), builder.sub(here, there))
+                builder.store(value, builder.bitcast(at[2], WORDS.as_pointer())).align = 1
+                extremes.extend(value, at[3], first)
 
         _passes(context, builder, table_at, entries, work)
-        best = builder.load(top)
-        highest = _largest(builder, best)
-        last = _last_place(builder, builder.icmp_signed("==", best, _everywhere(builder, highest)), where)
-        lowest = _call(builder, "llvm.vector.reduce.smin.v16i32", _BITS, builder.load(bottom))
-        results = highest, last, lowest, _largest(builder, builder.load(largest))
-        return context.make_tuple(
-            builder, signature.return_type, [builder.sext(value, _LONG) for value in results]
-        )
+        return context.make_tuple(builder, signature.return_type, extremes.results())
 
     kinds = near, far, changes, values, status, types.int64, types.int64, types.int64, types.int64
     return types.UniTuple(types.int64, 4)(*kinds), build
-
-
-def _extend(builder: Any, operation: str, extreme: Any, value: Any) -> None:
-    found = _call(builder, f"llvm.{operation}.v16i32", _WORDS, value, builder.load(extreme))
-    builder.store(found, extreme)
 
 
 def _best(
@@ -246,26 +281,26 @@ def _best(
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        near_at, table_at, values_at, status_at = _pointers(
+        near_at, table_at, values_at, status_at = pointers(
             context, builder, signature.args[:4], arguments[:4]
         )
         count, entries, start, bit = arguments[4:]
-        table_at = builder.bitcast(table_at, _BITS.as_pointer())
-        start = _everywhere(builder, builder.trunc(start, _BITS))
+        table_at = builder.bitcast(table_at, BITS.as_pointer())
+        start = spread(builder, builder.trunc(start, BITS), WORDS)
         falls_bit = builder.trunc(bit, _BYTES.element)
-        zero = ir.Constant(_FLOATS, [0.0] * LANES)
+        zero = ir.Constant(FLOATS, [0.0] * LANES)
         best = cgutils.alloca_once_value(builder, zero)
-        where = cgutils.alloca_once_value(builder, ir.Constant(_WORDS, [-1] * LANES))
+        where = cgutils.alloca_once_value(builder, ir.Constant(WORDS, [-1] * LANES))
 
         def work(look_up: Any) -> None:
-            with cgutils.for_range(builder, builder.udiv(count, ir.Constant(_LONG, LANES))) as loop:
-                first = builder.mul(loop.index, ir.Constant(_LONG, LANES))
+            with cgutils.for_range(builder, builder.udiv(count, ir.Constant(LONG, LANES))) as loop:
+                first = builder.mul(loop.index, ir.Constant(LONG, LANES))
                 at = [builder.gep(pointer, [first]) for pointer in (near_at, values_at, status_at)]
-                inverse = builder.bitcast(look_up(_load(builder, at[0], _BYTES))[0], _FLOATS)
-                value, highest = _load(builder, at[1], _WORDS), builder.load(best)
-                slope = builder.uitofp(builder.sub(start, value), _FLOATS)
+                inverse = builder.bitcast(look_up(load(builder, at[0], _BYTES))[0], FLOATS)
+                value, highest = load(builder, at[1], WORDS), builder.load(best)
+                slope = builder.uitofp(builder.sub(start, value), FLOATS)
                 gain = builder.fmul(builder.fmul(slope, slope), inverse)
-                falls = _may(builder, _load(builder, at[2], _BYTES), falls_bit)
+                falls = may(builder, at[2], falls_bit)
                 candidate = builder.and_(falls, builder.icmp_signed(">", start, value))
                 better = builder.and_(candidate, builder.fcmp_ordered(">=", gain, highest))
                 builder.store(builder.select(better, gain, highest), best)
@@ -273,12 +308,12 @@ def _best(
 
         _passes(context, builder, table_at, entries, work)
         # Floats that are not negative have the order of their bits.
-        bits = builder.bitcast(builder.load(best), _WORDS)
-        highest = _largest(builder, bits)
-        last = _last_place(builder, builder.icmp_signed("==", bits, _everywhere(builder, highest)), where)
+        bits = builder.bitcast(builder.load(best), WORDS)
+        highest = largest_of(builder, bits)
+        last = _last_place(builder, builder.icmp_signed("==", bits, spread(builder, highest, WORDS)), where)
         results = (
             builder.fpext(builder.bitcast(highest, ir.FloatType()), ir.DoubleType()),
-            builder.sext(last, _LONG),
+            builder.sext(last, LONG),
         )
         return context.make_tuple(builder, signature.return_type, results)
 
@@ -290,15 +325,20 @@ def _move_in_python(
     near: Any, far: Any, changes: Any, values: Any, status: Any, size: int, used: int, up: int, down: int
 ) -> tuple[int, int, int, int]:
     values[:size] -= changes[near[:size]] - changes[far[:size]]
+    return extremes_in_python(values[:size], status[:size], up, down)
+
+
+def extremes_in_python(values: Any, status: Any, up: int, down: int) -> tuple[int, int, int, int]:
+    """Return what :func:`_move` does of what it has written."""
     top, where, bottom = LEAST, -1, MOST
-    rises = np.flatnonzero(status[:size] & up)
+    rises = np.flatnonzero(status & up)
     if rises.size:
         top = int(values[rises].max())
         where = int(rises[values[rises] == top][-1])
-    falls = np.flatnonzero(status[:size] & down)
+    falls = np.flatnonzero(status & down)
     if falls.size:
         bottom = int(values[falls].min())
-    return top, where, bottom, int(np.abs(values[:size].astype(np.int64)).max(initial=0))
+    return top, where, bottom, int(np.abs(values.astype(np.int64)).max(initial=0))
 
 
 def _best_in_python(

@@ -1,10 +1,18 @@
-r"""The gradient in fixed point, for rows of distances: a quarter of the time of double precision.
+r"""The gradient in fixed point: its passes take a fraction of the time of double precision.
 
-G is kept as whole multiples of 2^-28. A step ``G -= mu (K_i - K_j)`` first rounds mu K to such multiples, for
-each distance once; everything after it is exact, and the same in any order. An entry is therefore wrong by at
-most 2^-28 a step. The state's ``error`` counts this, and the extremes that end a run are widened by it, so
-that a gap is never found too small. The run goes on in double precision when the error becomes a large share
-of eps, when an entry is too large, and when few examples are active.
+*Rows of distances.* G is kept as whole multiples of 2^-28. A step ``G -= mu (K_i - K_j)`` first rounds mu K
+to such multiples, for each distance once; everything after it is exact, and the same in any order. An entry
+is therefore wrong by at most 2^-28 a step. The state's ``error`` counts this, and the extremes that end a run
+are widened by it, so that a gap is never found too small.
+
+*Rows of a Gaussian kernel in single precision.* The unit is the power of two that suits the largest entry.
+The change of an entry is computed in single precision and cut off to a whole number of units, so that it is
+wrong by less than a unit and 2^-22 of mu times the difference of the rows. The state's ``noise`` counts this.
+Nothing is widened by it: the end of such a run is computed in double precision, see
+:mod:`~svmrepro.solvers.decomposition._restoring`.
+
+The run goes on in double precision when the error becomes too large a share of eps, when an entry or a step
+is too large, and when few examples are active.
 """
 
 from __future__ import annotations
@@ -14,9 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
-from svmrepro.solvers.compilation import fixed_point
+from svmrepro.solvers.caches.active_set_rows import entry
+from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.fixed_point import LANES
+from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import (
     DOWN,
@@ -29,17 +39,24 @@ from svmrepro.solvers.decomposition._pair_selection import (
 )
 
 UNIT = 2.0**-28
-_RANGE = 7.5  # of entries; 2^31 units are 8
+_RANGE = 7.5  # of entries of rows of distances; 2^31 units are 8
 _LONGEST = 2.0**16  # step whose multiples of a unit are exact in double precision
 _SHARE = 0.125  # of eps that the error may reach
 _FEWEST = 256  # active examples; with fewer, the table takes longer than the rest of a step
+_RANGE_OF_ROWS = 0.9 * 2.0**30  # units, of entries of rows in single precision: differences are below 2^31
+_LARGEST_UNIT = 2.0**-14
+_ROUNDING_OF_ROWS = 2.0**-22  # of a change, relative: three roundings to single precision
+_SLACK_OF_ROWS = 2.0**-15  # more than a row in single precision is wrong by
+_SHARE_OF_ROWS = 4.0  # of eps that the noise may reach; it is a bound, and the errors themselves cancel
+_FEWEST_OF_ROWS = 64
 
 
 class FixedScalars:
     """The scalars of a gradient in fixed point."""
 
     valid: bool  # whether it, and not the state's G, is up to date
-    used: int  # distances below it occur
+    unit: float
+    used: int  # distances below it occur; 0 if rows are in single precision
     largest: float  # absolute value of an entry
 
 
@@ -51,9 +68,9 @@ class FixedGradient(NamedTuple):
     G : ndarray of int32, shape (n,)
         The gradient of the active examples, in units.
     changes : ndarray of int32, shape (256,)
-        Workspace: the change of the last step by distance.
+        Workspace for rows of distances: the change of the last step by distance.
     inverses : ndarray of float32, shape (256,)
-        Inverse curvatures of pairs by distance.
+        For rows of distances: inverse curvatures of pairs by distance.
     scalars : FixedScalars
         See its class.
     screen : Screen
@@ -70,9 +87,18 @@ class FixedGradient(NamedTuple):
 def build_fixed(n: int, table: Any, tiny: float, used: int) -> FixedGradient:
     """Return the gradient in fixed point of n examples, not yet valid.
 
-    ``table``, shape (256,), has the kernel values of distances, of which those below ``used`` occur;
-    ``tiny`` replaces a smaller curvature.
+    ``table``, shape (256,), has the kernel values of distances, of which those below ``used`` occur; it is
+    empty if rows are in single precision. ``tiny`` replaces a smaller curvature.
     """
+    if not table.size:
+        nothing = np.zeros(0, dtype=np.int32)
+        return FixedGradient(
+            np.zeros(n, dtype=np.int32),
+            nothing,
+            nothing.astype(np.float32),
+            zeroed(FixedScalars),
+            build_screen(n, table, tiny),
+        )
     curvatures = np.maximum(2.0 * (table[0] - table), tiny)
     fixed = FixedGradient(
         G=np.zeros(n, dtype=np.int32),
@@ -81,37 +107,58 @@ def build_fixed(n: int, table: Any, tiny: float, used: int) -> FixedGradient:
         scalars=zeroed(FixedScalars),
         screen=build_screen(n, table, tiny),
     )
-    fixed.scalars.used = used
+    fixed.scalars.used, fixed.scalars.unit = used, UNIT
     return fixed
+
+
+@compiled(fastmath={"nnan"})
+def _largest(G):
+    largest = 0.0
+    for k in range(G.size):
+        largest = larger(abs(G[k]), largest)
+    return largest
 
 
 @compiled()
 def _begin(state, eps, m):
     """Round G to fixed point, if it is not so already and may be."""
-    fixed, G = state.screen, state.G
-    if fixed.scalars.valid or m < _FEWEST or state.scalars.error + UNIT > _SHARE * eps:
+    fixed, G, scalars = state.screen, state.G, state.screen.scalars
+    if scalars.valid:
         return
-    largest = 0.0
-    for k in range(m):
-        largest = max(largest, abs(G[k]))
-    if not largest < _RANGE:
-        return
-    for k in range(m):
-        fixed.G[k] = np.int32(np.rint(G[k] * (1.0 / UNIT)))
-    fixed.scalars.largest, fixed.scalars.valid = largest, True
-    state.scalars.error += 0.5 * UNIT
+    if scalars.used > 0:
+        if m < _FEWEST or state.scalars.error + UNIT > _SHARE * eps:
+            return
+        largest = _largest(G[:m])
+        if not largest < _RANGE:
+            return
+        state.scalars.error += 0.5 * UNIT
+    else:
+        if m < _FEWEST_OF_ROWS:
+            return
+        largest, unit = _largest(G[:m]), UNIT
+        while unit < _LARGEST_UNIT and not 2.0 * largest < _RANGE_OF_ROWS * unit:
+            unit *= 2.0
+        if not (2.0 * largest < _RANGE_OF_ROWS * unit and state.scalars.noise + unit <= _SHARE_OF_ROWS * eps):
+            return
+        scalars.unit = unit
+        state.scalars.noise += 0.5 * unit
+    inverse, rounded = 1.0 / scalars.unit, fixed.G[:m]
+    for k in range(rounded.size):
+        rounded[k] = np.int32(np.rint(G[k] * inverse))
+    scalars.largest, scalars.valid = largest, True
 
 
 @compiled()
 def _recall(state, first, last):
-    if state.screen.scalars.valid:
-        for k in range(first, last):
-            state.G[k] = UNIT * state.screen.G[k]
+    scalars = state.screen.scalars
+    if scalars.valid:
+        G, rounded, unit = state.G[first:last], state.screen.G[first:last], scalars.unit
+        for k in range(G.size):
+            G[k] = unit * rounded[k]
 
 
 @compiled()
-def best_in(fixed, status, row, first, m, i):
-    """Return the largest gain with i from position ``first`` to m, and its last position; or 0 and -1."""
+def _best_by_distance(fixed, status, row, first, m, i, tiny):
     distances, G = row[0], fixed.G
     top, full = G[i], m - (m - first) % LANES
     best, j = fixed_point.best(
@@ -129,13 +176,41 @@ def best_in(fixed, status, row, first, m, i):
 
 
 @compiled()
+def _best_in_row(fixed, status, row, first, m, i, tiny):
+    entries, G = row[0], fixed.G
+    top, full, two = G[i], m - (m - first) % LANES, np.float32(2.0)
+    best, j = fixed_point_rows.best(entries[first:], G[first:], status[first:], full - first, top, DOWN, tiny)
+    j = j + first if j >= 0 else j
+    for k in range(full, m):
+        if (status[k] & DOWN) != 0 and G[k] < top:
+            slope = np.float32(np.int64(top) - np.int64(G[k]))
+            curvature = max(np.float32(two - np.float32(two * entries[k])), np.float32(tiny))
+            gain = float(np.float32(np.float32(slope * slope) / curvature))
+            if gain >= best:
+                best, j = gain, np.int64(k)
+    return best, j
+
+
+def best_in(fixed: Any, status: Any, row: Any, first: int, m: int, i: int, tiny: float) -> Any:
+    """Return the largest gain with i from position ``first`` to m, and its last position; or 0 and -1."""
+    best = _best_in_row if len(row) == 1 else _best_by_distance
+    return best(fixed, status, row, first, m, i, tiny)
+
+
+@overload(best_in, inline="always")
+def _best_in(fixed, status, row, first, m, i, tiny):
+    best = _best_in_row if len(row) == 1 else _best_by_distance
+    return lambda fixed, status, row, first, m, i, tiny: best(fixed, status, row, first, m, i, tiny)
+
+
+@compiled()
 def gain_of(state, row, i, j, tiny):
     """Return a partner and its gain in double precision."""
     if j < 0:
         return -1, 0.0
-    G = state.screen.G
-    slope = UNIT * (np.int64(G[i]) - np.int64(G[j]))
-    return j, slope * slope / max(2.0 * (row[1][0] - row[1][row[0][j]]), tiny)
+    G, diagonal = state.screen.G, state.diagonal
+    slope = state.screen.scalars.unit * (np.int64(G[i]) - np.int64(G[j]))
+    return j, slope * slope / max(diagonal[i] + diagonal[j] - 2.0 * entry(row, j), tiny)
 
 
 @compiled()
@@ -143,7 +218,7 @@ def _partner(state, row, m, i, tiny, wide, hint):
     fixed, status = state.screen, state.status
     if not fixed.scalars.valid:
         return best_partner(state.G, state.diagonal, row, status, m, i, tiny, wide, fixed.screen, hint)
-    return gain_of(state, row, i, best_in(fixed, status, row, 0, m, i)[1], tiny)
+    return gain_of(state, row, i, best_in(fixed, status, row, 0, m, i, tiny)[1], tiny)
 
 
 @compiled()
@@ -152,20 +227,25 @@ def stays_fixed(state, mu, Q, m, eps):
     scalars = state.screen.scalars
     if scalars.valid:
         # |K_ik - K_jk| <= |phi(x_i) - phi(x_j)| |phi(x_k)| <= sqrt(Q), by Cauchy and Schwarz.
-        fits = scalars.largest + abs(mu) * math.sqrt(Q) < _RANGE and abs(mu) < _LONGEST
-        if not (fits and state.scalars.error + UNIT <= _SHARE * eps):
+        most = abs(mu) * math.sqrt(Q)
+        if scalars.used > 0:
+            fits = scalars.largest + most < _RANGE and abs(mu) < _LONGEST
+            exact = state.scalars.error + UNIT <= _SHARE * eps
+        else:
+            most += abs(mu) * _SLACK_OF_ROWS
+            fits = scalars.largest + most < _RANGE_OF_ROWS * scalars.unit
+            noise = state.scalars.noise + scalars.unit + _ROUNDING_OF_ROWS * most
+            exact = noise <= _SHARE_OF_ROWS * eps
+            if fits and exact:
+                state.scalars.noise = noise
+        if not (fits and exact):
             _recall(state, 0, m)
             scalars.valid = False
     return scalars.valid
 
 
 @compiled()
-def move_in(fixed, status, row1, row2, mu, first, m):
-    """Take a step from position ``first`` to m.
-
-    Return the largest value over I_up, its last position, or -1, the smallest one over I_down, and the
-    largest absolute one.
-    """
+def _move_by_distance(fixed, status, row1, row2, mu, first, m):
     G, changes, table, used = fixed.G, fixed.changes, row1[1], fixed.scalars.used
     near, far = row1[0], row2[0]
     for k in range(used):
@@ -187,12 +267,50 @@ def move_in(fixed, status, row1, row2, mu, first, m):
 
 
 @compiled()
+def _move_by_row(fixed, status, row1, row2, mu, first, m):
+    G, near, far = fixed.G, row1[0], row2[0]
+    scale = mu / fixed.scalars.unit
+    full = m - (m - first) % LANES
+    best, top, least, largest = fixed_point_rows.move(
+        near[first:], far[first:], scale, G[first:], status[first:], full - first, UP, DOWN
+    )
+    top = top + first if top >= 0 else top
+    for k in range(full, m):
+        G[k] -= np.int32(np.float32(np.float32(scale) * np.float32(near[k] - far[k])))
+        value = np.int64(G[k])
+        largest = max(largest, abs(value))
+        if (status[k] & UP) != 0 and value >= best:
+            best, top = value, np.int64(k)
+        if (status[k] & DOWN) != 0:
+            least = min(least, value)
+    return best, top, least, largest
+
+
+def move_in(fixed: Any, status: Any, row1: Any, row2: Any, mu: float, first: int, m: int) -> Any:
+    """Take a step from position ``first`` to m.
+
+    Return the largest value over I_up, its last position, or -1, the smallest one over I_down, and the
+    largest absolute one.
+    """
+    move_ = _move_by_row if len(row1) == 1 else _move_by_distance
+    return move_(fixed, status, row1, row2, mu, first, m)
+
+
+@overload(move_in, inline="always")
+def _move_in(fixed, status, row1, row2, mu, first, m):
+    move_ = _move_by_row if len(row1) == 1 else _move_by_distance
+    return lambda fixed, status, row1, row2, mu, first, m: move_(fixed, status, row1, row2, mu, first, m)
+
+
+@compiled()
 def extremes_of(state, best, top, least, largest):
     """Return the extremes after a step, from the results of :func:`move_in`."""
-    state.screen.scalars.largest = UNIT * largest
-    state.scalars.error += UNIT
+    scalars = state.screen.scalars
+    unit, scalars.largest = scalars.unit, scalars.unit * largest
+    if scalars.used > 0:
+        state.scalars.error += UNIT
     error = state.scalars.error
-    return top, UNIT * best + error if top >= 0 else NONE, -1, UNIT * least - error
+    return top, unit * best + error if top >= 0 else NONE, -1, unit * least - error
 
 
 @compiled()

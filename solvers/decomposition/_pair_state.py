@@ -44,7 +44,8 @@ class PairScalars:
     # The run.
     objective: float  # W
     drift: float  # total length of the steps since G was last recomputed
-    error: float  # bound on the error of G in fixed point, since then
+    error: float  # bound on the error of G in fixed point, since then; the extremes are widened by it
+    noise: float  # the same for rows in single precision; the extremes are not
     steps: int
     planned_steps: int
     offered_taken: int  # steps with an earlier working set

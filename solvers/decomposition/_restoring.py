@@ -129,7 +129,8 @@ def gradient_error(run: SecondOrderRun) -> float:
     changes = float(np.abs(state.beta).sum())
     if run.mixed:  # some entries come from elsewhere, and have been updated by two rows a step since then
         changes = max(changes, 2.0 * (float(scalars.drift) - run.drift_then))
-    return run.largest * (run.rounding * changes + ROUNDING * float(scalars.drift))
+    rounding = run.largest * (run.rounding * changes + ROUNDING * float(scalars.drift))
+    return rounding + float(scalars.noise)
 
 
 def near_extremes(run: SecondOrderRun) -> Any:

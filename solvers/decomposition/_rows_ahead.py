@@ -13,12 +13,13 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import fetch
-from svmrepro.solvers.caches.example_tiles import part_end, powers_together, products_together
+from svmrepro.solvers.caches.example_tiles import copy, part_end, powers_together, products_together
 from svmrepro.solvers.caches.feature_columns import Panel
 from svmrepro.solvers.caches.lru import RowCache, claim
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
+from svmrepro.solvers.decomposition._fixed_gradient import recall
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 
 _SPAN = 256
@@ -57,13 +58,6 @@ def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):
 
 
 @compiled()
-def copy(values, out):
-    """Write values to an array, in its precision."""
-    for k in range(out.size):
-        out[k] = values[k]
-
-
-@compiled()
 def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
     slot = cache.slot_of[i]
     have = cache.have[slot] if slot >= 0 else 0
@@ -79,6 +73,7 @@ def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
 def claim_rows(state, cache, panel, i, have, m, slots):
     """Have slots for the row of i, and for those of the panel's ``mates``; return how many."""
     counts, mates = cache.counts, panel.tiles.mates
+    recall(state, 0, m)
     count = _next_rows(state, cache, panel, i, have, m)
     for r in range(count - 1, -1, -1):  # the requested row is the newest
         slots[r] = claim(cache, mates[r])

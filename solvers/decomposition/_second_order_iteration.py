@@ -105,8 +105,9 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         if slot < 0:
             slot = fetch_rows(state, cache, store, panel, block, shape, np.int64(order[i]), m, 0)
         row1 = row_of(cache, panel, slot)
-        offering = offer == 3 or (offer == 1 and scalars.planned) or (offer == 2 and not scalars.planned)
-        exact = offering and offer != 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
+        after_planned = (offer == 1 or offer == 4) and scalars.planned
+        offering = offer == 3 or after_planned or (offer == 2 and not scalars.planned)
+        exact = offering and offer < 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
         if exact:
             recall(state, 0, m)
             j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)

@@ -18,8 +18,8 @@ that was useful. When examples have left the active set, a polish may have becom
 Rows of dense data are in single precision, and the end is computed in double precision, see
 :mod:`~svmrepro.solvers.decomposition._restoring`, unless rounding them would matter.
 
-On binary data with few distances, the gradient is kept in fixed point, see
-:mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
+On binary data with few distances, and where Gaussian rows are in single precision, the gradient is kept in
+fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 """
 
 from __future__ import annotations
@@ -74,8 +74,10 @@ def prepare(problem: Problem) -> None:
 def prepare_threads(problem: Problem, eps: float) -> None:
     """Load the loops for several threads."""
     if problem.n >= second_order.LEAST:
-        rounded = second_order.rounds(problem, eps)
-        loops_for("rounded" if rounded else second_order.precision_of(problem))
+        precision = second_order.precision_of(problem)
+        if precision == "double" and second_order.rounds(problem, eps):
+            precision = "rounded"
+        loops_for(precision, second_order.may_be_fixed(problem, precision))
 
 
 @compiled(
@@ -224,7 +226,7 @@ class SmoNewtonRun:
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         fixed = {
             "plan": 1,
-            "offer": 1,
+            "offer": 4,
             "sets": 1,
             "stretch": 1.0,
             "lengths": False,

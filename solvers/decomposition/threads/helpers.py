@@ -43,14 +43,14 @@ class SharedLoops(NamedTuple):
 
 
 @cache
-def loops_for(precision: str) -> SharedLoops:
+def loops_for(precision: str, fixed: bool) -> SharedLoops:
     """Return the loops for rows of a given precision, loaded at the first call.
 
-    A gradient is in fixed point if rows are distances.
+    ``fixed``: whether the gradient is in fixed point.
     """
     kind, one = CACHES[precision], np.ones(1)
     example = allocate(one, one, 1, 1)
-    if precision == "distance":
+    if fixed:
         example = example._replace(screen=build_fixed(1, np.ones(256), 1.0, 1))
     state = typeof(team.with_team(example, team.allocate(2, 2, 1)))
     return SharedLoops(
@@ -73,7 +73,7 @@ class Helpers:
         self._run = run
         self.team = team.allocate(run.problem.n, min(threads, processors()), least)
         self.state = team.with_team(run.iterated, self.team)
-        self._loops = loops_for(precision)
+        self._loops = loops_for(precision, run.iterated is not run.state)
         parts = self.team.at.size
         self._threads: list[threading.Thread | None] = [None] * parts
         self._seconds = [0.0] * parts

@@ -188,7 +188,7 @@ def _fill_part_of(state, cache, store, panel, block, shape, i, slot, count, firs
 def _partner_part(state: Any, row: Any, i: int, fixed: bool, first: int, last: int) -> Any:
     """Return the best partner from position ``first`` to ``last``, and its gain as parts compare it."""
     if fixed:
-        gain, j = best_in(state.screen, state.status, row, first, last, i)
+        gain, j = best_in(state.screen, state.status, row, first, last, i, state.scalars.tiny)
         return j, gain
     low = state.screen.screen if is_fixed(state) else state.screen
     return best_partner(
@@ -207,7 +207,7 @@ def _partner_part_of(state, row, i, fixed, first, last):
 
     def either(state, row, i, fixed, first, last):
         if fixed:
-            gain, j = best_in(state.screen, state.status, row, first, last, i)
+            gain, j = best_in(state.screen, state.status, row, first, last, i, state.scalars.tiny)
         else:
             j, gain = best_partner(
                 state.G, state.diagonal, row, state.status, last, i, state.scalars.tiny,

@@ -9,10 +9,11 @@ import pytest
 from solver_cases import judged, words
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.certificate import gram_matrix
-from svmrepro.solvers.compilation import fixed_point
+from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order, smo_newton
 from svmrepro.solvers.decomposition._fixed_gradient import UNIT
+from svmrepro.solvers.decomposition._restoring import gradient_error
 from svmrepro.solvers.registry import get
 
 
@@ -115,3 +116,95 @@ def test_slices_and_warm_starts_change_nothing(options: dict[str, Any]) -> None:
             pass
         found.append(second_order.finish(run, status))
     assert (found[0].alpha == found[1].alpha).all() and found[0].iterations == found[1].iterations
+
+
+@compiled()
+def move_rows(near, far, scale, values, status, size):
+    return fixed_point_rows.move(near, far, scale, values, status, size, 1, 2)
+
+
+@compiled()
+def best_of_row(row, values, status, size, top):
+    return fixed_point_rows.best(row, values, status, size, top, 2, 1e-12)
+
+
+@pytest.mark.parametrize("reach", [1, 2**28])
+@pytest.mark.parametrize("size", [0, 16, 4096])
+def test_passes_over_single_precision_equal_numpy(size: int, reach: int) -> None:
+    rng = np.random.default_rng(size)
+    near, far = rng.random((2, size)).astype(np.float32)
+    near[size // 2 :] = rng.choice([0.5, 1.0], size - size // 2)  # equal gains, and copies of the example
+    values = rng.integers(-reach, reach, size).astype(np.int32)
+    for status in (rng.integers(0, 4, size).astype(np.uint8), np.zeros(size, dtype=np.uint8)):
+        change = (np.float32(0.3 * reach) * (near - far)).astype(np.int32)
+        expected = values - change
+        found = move_rows(near, far, 0.3 * reach, values, status, size)
+        assert (values == expected).all()
+        ups, downs = expected[(status & 1) != 0], expected[(status & 2) != 0]
+        top = int(ups.max(initial=fixed_point.LEAST))
+        where = np.flatnonzero(((status & 1) != 0) & (expected == top)).max(initial=-1)
+        bottom = int(downs.min(initial=fixed_point.MOST))
+        assert found == (top, where, bottom, int(np.abs(expected.astype(np.int64)).max(initial=0)))
+        slopes = np.where((status & 2) != 0, np.maximum(max(top, 0) - expected.astype(np.int64), 0), 0)
+        single, two = slopes.astype(np.float32), np.float32(2.0)
+        gains = single * single / np.maximum(two - two * near, np.float32(1e-12))
+        gain, place = best_of_row(near, values, status, size, max(top, 0))
+        assert gain == gains.max(initial=0.0)
+        assert place == np.flatnonzero((gains == gain) & (slopes > 0)).max(initial=-1)
+
+
+def dense_problem(C: float, gamma: float = 0.1, n: int = 1300, far: float = 0.0) -> Problem:
+    """Return a problem whose rows are in single precision, with copies of some examples."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 7))
+    X[350:420] = X[:70]
+    y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    return Problem(X + far, y, C, Kernel.gaussian(gamma=gamma), storage="dense")
+
+
+@pytest.mark.parametrize("C", [0.3, 3.0, 100.0])
+def test_the_noise_is_never_larger_than_stated(C: float) -> None:
+    problem = dense_problem(C)
+    problem.prepare()
+    matrix = gram_matrix(problem)
+    options = {**get("smo-newton").check(problem, {"shrinking": False}), "start": None}
+    run = smo_newton.start(problem, 1e-3, options)
+    assert run.pairs.rounded
+    fixed, seen = run.pairs.iterated.screen, 0
+    while smo_newton.advance(run, 20_000, 1 << 40) is None:
+        if fixed.scalars.valid and run.polish is None:
+            state = run.pairs.state
+            exact = problem.y - matrix @ state.beta
+            error = float(np.abs(float(fixed.scalars.unit) * fixed.G.astype(float) - exact).max())
+            assert error <= gradient_error(run.pairs)
+            seen += 1
+    assert seen > 3
+
+
+@pytest.mark.parametrize(
+    ("C", "gamma", "eps", "far"),
+    [
+        (1e3, 0.1, 1e-3, 0.0),  # entries that need a larger unit, and noise that is too large in the end
+        (10.0, 0.1, 1e-7, 0.0),
+        (10.0, 1e-5, 1e-3, 0.0),  # nearly constant kernel values
+        (10.0, 0.1, 1e-3, 1e4),
+    ],
+)
+def test_dense_problems_are_optimal_beyond_single_precision(
+    C: float, gamma: float, eps: float, far: float
+) -> None:
+    problem = dense_problem(C, gamma, far=far)
+    solution, certificate = judged(problem, "smo-newton", eps=eps)
+    reference = solve(problem, "smo2", eps=eps)
+    assert solution.status == reference.status == "optimal"
+    assert certificate.pair_gap <= eps * (1.0 + 1e-6)
+    assert certificate.dual == pytest.approx(reference.info["objective"], rel=1e-4)
+
+
+@pytest.mark.parametrize("options", [{"cache_mb": 0.0}, {"cache_mb": 1.0}, {"shrinking": False}])
+def test_rows_that_are_dropped_or_computed_ahead_change_no_result(options: dict[str, Any]) -> None:
+    problem = dense_problem(10.0)
+    solution, certificate = judged(problem, "smo-newton", **options)
+    plain, _ = judged(problem, "smo-newton")
+    assert solution.status == plain.status == "optimal"
+    assert certificate.dual == pytest.approx(plain.info["objective"], rel=1e-5)

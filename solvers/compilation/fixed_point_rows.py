@@ -1,0 +1,167 @@
+"""Passes over a gradient in fixed point, sixteen entries at a time, for kernel rows in single precision.
+
+The counterpart of :mod:`svmrepro.solvers.compilation.fixed_point`, whose rows are distances.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from svmrepro.solvers.compilation.fixed_point import (
+    BITS,
+    FLOATS,
+    LANES,
+    LONG,
+    WORDS,
+    extremes_in_python,
+    largest_of,
+    load,
+    may,
+    pointers,
+    spread,
+    start_extremes,
+)
+
+_ALMOST = 1.0 - 2.0**-20  # more than the rounding of both sides of a comparison of gains
+
+
+def _move(
+    typing_context: Any,
+    near: Any,
+    far: Any,
+    scale: Any,
+    values: Any,
+    status: Any,
+    size: Any,
+    up: Any,
+    down: Any,
+) -> Any:
+    """``values[k] -= scale (near[k] - far[k])``, cut off to an integer; return the extremes.
+
+    Parameters
+    ----------
+    near, far : ndarray of float32, shape (>= size,)
+        Parts of rows.
+    scale : float
+        Rounded to single precision. Changes and results must be below 2^31.
+    values : ndarray of int32, shape (>= size,)
+        What is changed.
+    status : ndarray of uint8, shape (>= size,)
+        Bits.
+    size : int
+        A multiple of 16.
+    up, down : int
+        Bits of ``status``.
+
+    Returns
+    -------
+    tuple of int64
+        As :data:`svmrepro.solvers.compilation.fixed_point.move`.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays = [0, 1, 3, 4]
+        near_at, far_at, values_at, status_at = pointers(
+            context, builder, [signature.args[k] for k in arrays], [arguments[k] for k in arrays]
+        )
+        factor = spread(builder, builder.fptrunc(arguments[2], ir.FloatType()), FLOATS)
+        extremes = start_extremes(builder, *arguments[6:])
+        with cgutils.for_range(builder, builder.udiv(arguments[5], ir.Constant(LONG, LANES))) as loop:
+            first = builder.mul(loop.index, ir.Constant(LONG, LANES))
+            at = [builder.gep(pointer, [first]) for pointer in (near_at, far_at, values_at, status_at)]
+            gap = builder.fsub(load(builder, at[0], FLOATS), load(builder, at[1], FLOATS))
+            change = builder.fptosi(builder.fmul(factor, gap), WORDS)
+            value = builder.sub(load(builder, at[2], WORDS), change)
+            builder.store(value, builder.bitcast(at[2], WORDS.as_pointer())).align = 1
+            extremes.extend(value, at[3], first)
+        return context.make_tuple(builder, signature.return_type, extremes.results())
+
+    kinds = near, far, types.float64, values, status, types.int64, types.int64, types.int64
+    return types.UniTuple(types.int64, 4)(*kinds), build
+
+
+def _best(
+    typing_context: Any, row: Any, values: Any, status: Any, size: Any, top: Any, down: Any, tiny: Any
+) -> Any:
+    """Return the largest ``(top - values[k])^2 / max(2 - 2 row[k], tiny)`` and its last position.
+
+    That is in single precision. Only values below ``top`` where bit ``down`` of their status is set count;
+    without any, return 0 and -1. Values and ``top`` are below 2^30. Most blocks are recognised as worse than
+    the best so far without a division.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row_at, values_at, status_at = pointers(context, builder, signature.args[:3], arguments[:3])
+        count, start, bit, least = arguments[3:]
+        start = spread(builder, builder.trunc(start, BITS), WORDS)
+        least = spread(builder, builder.fptrunc(least, ir.FloatType()), FLOATS)
+        bit = builder.trunc(bit, ir.IntType(8))
+        zero, two = (ir.Constant(FLOATS, [value] * LANES) for value in (0.0, 2.0))
+        best = cgutils.alloca_once_value(builder, ir.Constant(BITS, 0))  # bits, in the order of floats
+        enough = cgutils.alloca_once_value(builder, zero)
+        where = cgutils.alloca_once_value(builder, ir.Constant(LONG, -1))
+        with cgutils.for_range(builder, builder.udiv(count, ir.Constant(LONG, LANES))) as loop:
+            first = builder.mul(loop.index, ir.Constant(LONG, LANES))
+            at = [builder.gep(pointer, [first]) for pointer in (row_at, values_at, status_at)]
+            difference = builder.sub(start, load(builder, at[1], WORDS))
+            positive = builder.icmp_signed(">", difference, ir.Constant(WORDS, [0] * LANES))
+            candidate = builder.and_(may(builder, at[2], bit), positive)
+            slope = builder.sitofp(difference, FLOATS)
+            square = builder.fmul(slope, slope)
+            entry = load(builder, at[0], FLOATS)
+            curvature = builder.fsub(two, builder.fadd(entry, entry))
+            curvature = builder.select(builder.fcmp_ordered(">", curvature, least), curvature, least)
+            bound = builder.fmul(builder.load(enough), curvature)
+            reaches = builder.and_(candidate, builder.fcmp_ordered(">=", square, bound))
+            some = builder.icmp_unsigned(
+                "!=", builder.bitcast(reaches, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
+            )
+            with builder.if_then(some, likely=False):
+                gains = builder.bitcast(
+                    builder.select(candidate, builder.fdiv(square, curvature), zero), WORDS
+                )
+                highest = largest_of(builder, gains)
+                with builder.if_then(builder.icmp_signed(">=", highest, builder.load(best))):
+                    builder.store(highest, best)
+                    gain = spread(builder, builder.bitcast(highest, ir.FloatType()), FLOATS)
+                    builder.store(builder.fmul(gain, ir.Constant(FLOATS, [_ALMOST] * LANES)), enough)
+                    same = builder.icmp_signed("==", gains, spread(builder, highest, WORDS))
+                    lanes = ir.Constant(WORDS, list(range(LANES)))
+                    lane = largest_of(builder, builder.select(same, lanes, ir.Constant(WORDS, [-1] * LANES)))
+                    builder.store(builder.add(first, builder.sext(lane, LONG)), where)
+        gain = builder.fpext(builder.bitcast(builder.load(best), ir.FloatType()), ir.DoubleType())
+        return context.make_tuple(builder, signature.return_type, [gain, builder.load(where)])
+
+    kinds = row, values, status, types.int64, types.int64, types.int64, types.float64
+    return types.Tuple((types.float64, types.int64))(*kinds), build
+
+
+def _move_in_python(
+    near: Any, far: Any, scale: float, values: Any, status: Any, size: int, up: int, down: int
+) -> tuple[int, int, int, int]:
+    values[:size] -= (np.float32(scale) * (near[:size] - far[:size])).astype(np.int32)
+    return extremes_in_python(values[:size], status[:size], up, down)
+
+
+def _best_in_python(
+    row: Any, values: Any, status: Any, size: int, top: int, down: int, tiny: float
+) -> tuple[float, int]:
+    slopes = top - values[:size].astype(np.int64)
+    candidates = np.flatnonzero(((status[:size] & down) != 0) & (slopes > 0))
+    if not candidates.size:
+        return 0.0, -1
+    single = slopes[candidates].astype(np.float32)
+    two = np.float32(2.0)
+    gains = single * single / np.maximum(two - two * row[candidates], np.float32(tiny))
+    return float(gains.max()), int(candidates[gains == gains.max()][-1])
+
+
+#: :func:`_move`, or the same in Python without numba's JIT.
+move: Any = _move_in_python if config.DISABLE_JIT else intrinsic(_move)
+#: :func:`_best`, or the same in Python without numba's JIT.
+best: Any = _best_in_python if config.DISABLE_JIT else intrinsic(_best)
