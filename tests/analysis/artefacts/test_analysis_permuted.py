@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 
 import permuted_support as permuted
 import pytest
@@ -8,11 +7,9 @@ from permuted_support import PAPER
 from support import rows_of
 from svmrepro.workflow.analysis.permutations import pair_up, problems
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.figures.working_sets import build as build_working_sets
 from svmrepro.workflow.figures.working_sets import relative
-from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
+from svmrepro.workflow.judgement._quantities import KINDS
 from svmrepro.workflow.judgement.claims import BREAKS, HOLDS, OPEN, UNMEASURED, read_claims
 from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.statistics import Interval, mean_ratio
@@ -61,10 +58,6 @@ def test_a_smaller_problem_is_said_to_be_one_and_one_that_is_left_out_named(conf
     found = rows(config, "data-sets")
     assert found["connect-4"]["n"] == "3000" and found["connect-4"]["paper_n"] == "61108"
     assert found["connect-4"]["support_vectors_difference"] == ""
-    text = words(config, "data-sets")
-    assert "the first n rows of one fixed permutation: connect-4." in text
-    assert ": chess-board-10000." in text
-    assert "3,000 (paper: 61,108)" in text
     # A problem that the scale leaves out is named, too.
     found = rows(config, "smo-pasmo")
     assert set(found) == set(permuted.NAMES)
@@ -163,13 +156,6 @@ def whole(tmp_path_factory):
     return permuted.measured(tmp_path_factory.mktemp("whole"), change=change, gain=gain, only=["claims"])
 
 
-def test_few_claims_need_a_clock(config):
-    clocked = {claim.id for claim in claims(config) if needs_clock(claim.quantity)}
-    several = {"two-sets-comparable", "three-sets-comparable", "five-working-sets-are-slower"}
-    several.add("twenty-working-sets-are-slower")
-    assert clocked == {"never-slower", "faster-in-five-cases", "usually-faster"} | several
-
-
 def test_verdicts_follow_the_tests(whole):
     found = verdicts(whole)
     assert found["fewer-iterations"].verdict == HOLDS
@@ -264,21 +250,3 @@ def test_figure_shows_working_sets_relative_to_one(config):
     svg = paths.figure(config, PAPER, "working-sets")["svg"].read_bytes()
     png = paths.figure(config, PAPER, "working-sets")["png"].read_bytes()
     assert svg.count(b"<path") > 10 and png[:8] == b"\x89PNG\r\n\x1a\n"
-
-
-def test_each_data_set_has_a_panel_and_crosses_where_nothing_was_solved(config):
-    results = load(config, PAPER, SOME)
-    artefact = config.papers[PAPER].artefacts["working-sets"]
-    solved = tuple(
-        run for run in results.runs.runs if (run.experiment, run.contender) != ("titanic", "pasmo-3")
-    )
-    figure = build_working_sets(replace(results, runs=Runs(solved)), artefact)
-    panels = {axes.get_title(loc="left").split("\n")[0]: axes for axes in figure.axes if axes.get_visible()}
-    assert {"banana", "titanic", "chess-board-1000"} <= set(panels)
-    crosses = {
-        name: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]
-        for name, axes in panels.items()
-    }
-    assert crosses["titanic"] == [[2]] * 2 and crosses["banana"] == [[], []]
-    lines = [line for line in panels["banana"].lines if len(line.get_xdata()) == 6]
-    assert len({line.get_marker() for line in lines}) == 2, "told apart without colour"

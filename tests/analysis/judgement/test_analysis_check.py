@@ -143,12 +143,9 @@ ABSENT = "1 rows of the reference are not part of this run: adult-linear n = 160
     ("change", "fault", "remark", "left_out"),
     [
         (claim("does not hold"), "claim platt1998/separable-none-at-bound", "", 0),
-        (claim("not decided"), "claim platt1998/separable-none-at-bound", "", 0),
         (claim("not measured here"), "", "claim platt1998/separable-none-at-bound", 0),
         (claim("not decided", "web-gaussian-support-vectors"), "", "", 0),  # did not hold before
         (row(status="uncertified", **LOST), f"{RESULTS_ROW}: uncertified, optimal in the reference", "", 1),
-        (row(status="iteration_limit", **LOST), f"{RESULTS_ROW}: iteration_limit, optimal in the", "", 1),
-        (row(status="time_limit", **LOST), f"{RESULTS_ROW}: time_limit, optimal in the reference", "", 1),
         (row("2265", status="time_limit", **LOST), "", "n = 2265, smo: time_limit", 1),  # a slower machine
         (row(status="not_run", **LOST), "", "1 rows of the reference", 1),
         (row(setting={"C": "0.1"}), f"{ABSENT}: other settings;", "", 1),
@@ -222,14 +219,6 @@ def test_counts_are_equal_here_and_within_two_percent_elsewhere(
     now["machine"]["machine.cpu"] = "Other CPU"
     outcome = compare(record, now)
     assert not outcome.same_machine and len(outcome.faults) == other_faults
-
-
-def test_a_paper_that_was_not_asked_for_is_no_fault(record):
-    more = copy.deepcopy(record)
-    more["claims"]["another"] = {"x": "holds"}
-    more["rows"].append({**copy.deepcopy(find(more)), "paper": "another"})
-    outcome = compare(more, record)
-    assert outcome.faults == [] and outcome.rows == outcome.of > 200
 
 
 def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp_path):
