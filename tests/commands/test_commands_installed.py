@@ -30,10 +30,6 @@ def test_files_go_to_the_current_folder_and_commands_have_their_own_name(install
     assert str(settings.snakefile).endswith("site-packages/workflow/Snakefile")
 
 
-def test_in_a_clone_nothing_changes():
-    assert home() == config_dir().parent and as_called("`./run`") == "`./run`"
-
-
 def test_a_solver_of_ones_own_needs_no_clone_but_papers_and_references_do(installed, capsys, monkeypatch):
     assert main(["new", "solver", "my-svm"]) == 0
     assert (installed / "my-svm" / "pyproject.toml").is_file()

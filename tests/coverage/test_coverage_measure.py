@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
-import coverage
 import measure
-import pytest
 
 
 def test_bodies_of_compiled_functions_alone() -> None:
@@ -47,18 +44,3 @@ def test_nothing_is_compiled_but_by_a_decorator_that_is_seen() -> None:
         seen = [mark for mark in marks if isinstance(mark, ast.Name) and mark.id in measure.COMPILERS]
         assert len(seen) == sum(name in measure.COMPILERS for name in names), path.name
         assert not {"jit", "vectorize", "guvectorize", "cfunc", "stencil", "jitclass"} & {*names}, path.name
-
-
-def test_the_share_is_of_the_lines_of_one_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "ROOT", tmp_path)
-    (tmp_path / "pyproject.toml").write_text("")
-    (tmp_path / "solvers").mkdir()
-    some, other = tmp_path / "solvers" / "some.py", tmp_path / "solvers" / "other.py"
-    some.write_text("a = 1\nif a:\n    a = 2\n\ndef f():\n    return a\n\nf = njit(f)\n")
-    other.write_text("a = 1\n\n@njit\ndef f():\n    b = a\n    return b\n")
-    for name in ("one", "two"):
-        data = coverage.CoverageData(basename=str(tmp_path / f"{name}.process"))
-        data.add_lines({str(some): [1, 2, 5, 6], str(other): [1, 3, 4, 5]})
-        data.write()
-    assert measure.report("interpreted", tmp_path / "one", False) == pytest.approx(100.0 * 7 / 9)
-    assert measure.report("compiled", tmp_path / "two", True) == pytest.approx(50.0)

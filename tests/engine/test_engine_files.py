@@ -17,7 +17,7 @@ from support import measurement, ran
 from svmrepro.datasets.locks import owner
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.locks import any_lock, lock
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import Measurement, decode, encode, read_lines
 
@@ -270,10 +270,3 @@ def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path):
         ):
             path.write_text(text)
             assert str(owner(stream.fileno())) == said
-
-
-def test_slots_are_shared_by_as_many(tmp_path):
-    with any_lock(tmp_path, 2) as first, any_lock(tmp_path, 2) as second:
-        assert {first, second} == {0, 1}
-    with any_lock(tmp_path, 2) as again:
-        assert again == 0

@@ -4,17 +4,14 @@ import csv
 import io
 import os
 import threading
-from importlib import metadata
 from pathlib import Path
 
 import pytest
-from engine_support import measure, prepare, solver, tiny
+from engine_support import measure, prepare, solver
 from svmrepro.workflow.configuration.model import read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
-from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.locks import any_lock
-from svmrepro.workflow.measurement import contender_run, job_progress
-from svmrepro.workflow.steps import compile
+from svmrepro.workflow.measurement import job_progress
 
 
 @pytest.mark.parametrize(
@@ -35,32 +32,6 @@ def test_a_step_that_fails_says_why_in_one_line(raised, code, said, capsys):
 def test_a_fault_of_ours_keeps_its_traceback():
     with pytest.raises(ZeroDivisionError):
         run_safely(lambda: 1 // 0)
-
-
-def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(tmp_path, monkeypatch):
-    installed, absent = metadata.version, {"libsvm-official", "thundersvm-cpu"}
-
-    def version(package):
-        if package in absent:
-            raise metadata.PackageNotFoundError(package)
-        return "1.0" if package in ("libsvm-official", "thundersvm-cpu") else installed(package)
-
-    monkeypatch.setattr(metadata, "version", version)
-    # Compiled by the smoke scale as well.
-    storage = {"smo": "index", "libsvm-package": "csr", "thundersvm": "csr"}
-    overrides = tiny({name: {"solver": name, "storage": kept} for name, kept in storage.items()})
-    plan = Plan(overrides)
-    assert plan.combinations == ["smo linear index"]
-    output = tmp_path / "compiled.txt"
-    assert compile.run(plan.config, output) is None
-    assert output.read_text() == "smo linear index\n"
-    assert contender_run.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
-    assert contender_run.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
-    assert contender_run.not_installed("thundersvm") == "not installed: thundersvm-cpu (extra peers)"
-    # Once installed, it is compiled: the file that records what is compiled gets another name.
-    absent.clear()
-    assert "libsvm-package linear csr" in Plan(overrides).combinations
-    assert Plan(overrides).compiled != plan.compiled
 
 
 def test_a_file_that_is_no_table_is_named(tmp_path):

@@ -56,12 +56,6 @@ def test_kernel_values_are_shared(experiment, monkeypatch):
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_dense_examples_may_be_kept_as_rows_of_entries(experiment):
-    """Solvers are warmed with dense data, whatever the storage; few features are then kept as columns."""
-    sparse = replace(experiment.contenders["smo2"], storage="csr")
-    assert ContenderRuns(experiment, *examples(30, 3)).run(sparse)["status"] == "optimal"
-
-
 def test_a_run_that_meets_its_cap_says_so(experiment):
     row = ContenderRuns(experiment, *examples())
     for name in NAMES:

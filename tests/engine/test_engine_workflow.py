@@ -18,10 +18,6 @@ from support import ran, rows_of
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.errors import StepError
 
-#: The longest time for a command with nothing to do, and for parsing within it.
-SECOND_RUN_SECONDS = 6.0
-PARSE_SECONDS = 1.0
-
 TABLE = f"results/default/platt1998/timing-{EXPERIMENT}"
 MEASURED = f"results/default/platt1998/{EXPERIMENT}/measurements.csv"
 
@@ -124,17 +120,12 @@ def test_a_package_of_ones_own_competes(done):
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {("mine", "smo")}
 
 
-def test_second_run_does_nothing_and_soon(done):
+def test_second_run_does_nothing(done):
     folder, _ = done
     before = everything(folder)
     (folder / "mysvm" / "rule.py").touch()
-    began = time.monotonic()
-    ended = snakemake(folder, with_package(), MEASURED, f"{TABLE}.md")
-    seconds = time.monotonic() - began
-    assert "Nothing to be done" in ended.stderr
+    assert "Nothing to be done" in snakemake(folder, with_package(), MEASURED, f"{TABLE}.md").stderr
     assert everything(folder) == before
-    # The bound is for a quiet machine; the load here may be that of the tests themselves.
-    assert seconds < SECOND_RUN_SECONDS * max(1.0, os.getloadavg()[0])
 
 
 def test_scales_do_not_mix(done):
@@ -181,13 +172,6 @@ def test_a_changed_module_of_the_package_measures_again(done):
     assert current == new - old
 
 
-def test_a_package_that_is_not_there_is_told_at_once(tmp_path):
-    ended = snakemake(tmp_path, with_package(), MEASURED)
-    assert ended.returncode != 0
-    assert "there is no module 'mysvm' on the Python path" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
 @pytest.mark.parametrize(
     ("targets", "expected"),
     [
@@ -209,15 +193,12 @@ def test_targets_by_name(tmp_path, targets, expected):
 
 def test_parsing_is_light():
     script = (
-        "import sys, time\nbegan = time.process_time()\n"
+        "import sys\n"
         "from svmrepro.workflow.graph.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
         "plan.sources, plan.compiled, [plan.code(f'steps.{s}') for s in ('analyse', 'tabulate', 'plot')]\n"
-        "print(time.process_time() - began, *{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
+        "print(*{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
-    ended = ran(sys.executable, "-c", script, cwd=PROJECT, env=environment(), check=True)
-    seconds, *heavy = ended.stdout.split()
-    assert heavy == []
-    assert float(seconds) < PARSE_SECONDS * 2
+    assert ran(sys.executable, "-c", script, cwd=PROJECT, env=environment(), check=True).stdout == "\n"
 
 
 def start(folder, overrides, output=subprocess.PIPE):
@@ -317,9 +298,7 @@ def test_missing_data_are_not_run_with_the_reason(tmp_path):
         ended = snakemake(tmp_path, overrides, MEASURED, **offline)
         return ended.returncode, ended.stdout + ended.stderr
 
-    began = time.monotonic()
     code, said = run()
-    assert time.monotonic() - began < 60
     assert code == 0 and "data set adult not available" in said
     assert journal_lines(tmp_path) == []
     assert {row["status"] for row in rows_of(tmp_path / MEASURED)} == {"not_run"}

@@ -11,7 +11,6 @@ from support import ran, rows_of
 from svmrepro import datasets
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands.main import main
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
 from svmrepro.workflow.joining import bench_settings
@@ -54,12 +53,6 @@ def test_rows_of_a_file_are_drawn_at_random(table, tmp_path):
     again = bench_settings.own_file(table, tmp_path / "own", 50, {0.0: -1.0, 1.0: 1.0}, "sick")
     with np.load(again.own["path"]) as stored:
         assert np.array_equal(stored["X"], rows[:50])
-
-
-def test_sizes_are_halves():
-    assert bench_settings.sizes_of(4000) == [500, 1000, 2000, 4000]
-    assert bench_settings.sizes_of(120) == [60, 120]
-    assert bench_settings.sizes_of(30) == [30]
 
 
 def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
@@ -140,8 +133,3 @@ def test_distances_come_from_the_trace_and_end_at_the_certificate():
     assert distances(run, best) == [(0.5, 0.5), (1.5, 1e-12), (2.0, pytest.approx(0.01))]
     assert distances(other, best) == [(2.0, pytest.approx(0.01))]
     assert best_primal([]) is None
-
-
-def test_data_that_are_not_there(tmp_path):
-    with pytest.raises(StepError, match=r"gone\.csv"):
-        bench_settings.own_file(tmp_path / "gone.csv", tmp_path, None)

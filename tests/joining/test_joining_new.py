@@ -8,15 +8,9 @@ import yaml
 from support import ran, rows_of
 from svmrepro.solvers.conformance import check
 from svmrepro.workflow.commands import new
-from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import config_dir, load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import skeletons
-
-
-def test_every_kind_has_templates_and_commands():
-    assert set(skeletons.KINDS) == set(skeletons.NEXT)
-    assert main(["new", "solver", "Bad Name"]) == 1
 
 
 def test_the_solver_of_the_skeleton_conforms(tmp_path, monkeypatch):
@@ -88,7 +82,6 @@ def _folder(tmp_path):
     [
         ("solver", "My_SVM", "is not a valid name"),
         ("solver", "smo", "is taken"),
-        ("solver", "json", "is taken"),
         ("dataset", "adult", "is taken"),
         ("paper", "platt1998", "is taken"),
         ("paper", "../x", "is not a valid name"),

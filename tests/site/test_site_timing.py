@@ -59,13 +59,6 @@ def test_flagged_runs_and_several_protocols_are_warned_of(tmp_path):
     assert load(found).flagged == 1 and load(found).steal == 0.0
 
 
-def test_an_older_run_says_that_nothing_was_recorded(tmp_path):
-    found = records(tmp_path, {"time": "2020"})
-    values = {fact.name: fact.value for fact in noise_facts(found)}
-    assert values["state of the processor"] == "not recorded by the version that measured"
-    assert load(found).steal is None and load(found).throttled_seconds is None
-
-
 def test_several_machines_are_named_with_their_measurements(tmp_path):
     other = {"machine": {**MACHINE, "cpu": "Another"}}
     found = timed_records(records(tmp_path, {}, {}, other, {"status": "not_run", **other}))
