@@ -40,9 +40,7 @@ def test_a_longer_result_is_cut_soon_after_the_limit():
     ("content", "message"),
     [
         (b"", "it does not begin"),
-        (b"\x1f\x9d", "it does not begin"),
         (b"\x1f\x8b\x90abc", "it does not begin"),
-        (b"\x1f\x9d\x88abc", "codes of up to 8 bits"),
         (b"\x1f\x9d\x89abc", "codes of up to 9 bits"),
         (b"\x1f\x9d\x91abc", "codes of up to 17 bits"),
         (b"\x1f\x9d\x90\xff\xff\xff", "code 511 where the table has 257 entries"),
