@@ -93,24 +93,6 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
     assert mixed.median("cpu_seconds") < 0.01
 
 
-def test_reasons_are_said_in_words():
-    def group(**fields):
-        return Group((run("one", "smo", 10, **{"status": "not_run", **fields}),))
-
-    assert group(reason="no data").reason == "not run: no data"
-    absent = "not installed: libsvm-official (extra peers)"
-    assert group(reason=absent).reason == absent
-    assert group(status="memory_limit", memory_limit_mb="128.0").reason == "not run: needs more than 128 MB"
-    own = group(status="memory_limit", memory_limit_mb="")
-    assert own.reason == "not run: needs more than the solver's own limit of memory"
-    assert group(status="time_limit", time_limit="60.0").reason == "stopped: time limit of 60 s"
-    capped = "stopped at its cap of 10,000,000 steps"
-    assert group(status="iteration_limit", reason=capped).reason == capped
-    assert group(status="uncertified").reason == "no timing: certificate failed"
-    assert group(status="error", reason="boom").reason == "failed: boom"
-    assert Group(()).reason == "not run: no measurement"
-
-
 def _run(label, repeat, process, seconds, cpu="some"):
     fields = {"repeat": repeat, "run_id": process, "cpu_seconds": seconds, "machine.cpu": cpu}
     return run("one", label, 10, **fields)

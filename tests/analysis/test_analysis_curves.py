@@ -140,25 +140,6 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
         curves.build(found, artefact(panels=panels, x="gamma"))
 
 
-@pytest.mark.parametrize(("relaxed", "sunk"), [([90.0, 99.9999, 101.0], [1.0, 10.0]), ([90.0] * 3, [])])
-def test_arrows_mark_what_lies_below_the_axis(relaxed, sunk):
-    runs = [
-        run("set", "svmperf", 4000, eps, **{"certificate.relaxed": value})
-        for eps, value in zip((0.1, 1.0, 10.0), relaxed, strict=True)
-    ]
-    runs.append(run("set", "exact", 4000, **{"certificate.primal": 100.0}))
-    found = results(runs, experiment("set", "eps"))
-    settings = {"x": "eps", "y": {"short_of": "exact"}, "floor": 1e-5}
-    with styled():
-        described = artefact(panels=[{"contender": "svmperf"}], **settings)
-        figure = curves.build(found, replace(described, experiments=("set",)))
-    arrows = [line for line in figure.axes[0].get_lines() if line.get_label() == curves.BELOW]
-    assert [x for line in arrows for x in line.get_xdata()] == sunk
-    # No line leads to a value that is not known.
-    drawn = {x for line, *_ in figure.axes[0].containers for x in line.get_xdata()}
-    assert drawn == {0.1, 1.0, 10.0} - set(sunk)
-
-
 def test_one_example_is_the_common_denominator_of_the_performances():
     shares = (211 / 312, 209 / 312, 158 / 312, 100 / 312)
     column = "performance.accuracy"

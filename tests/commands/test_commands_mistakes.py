@@ -3,13 +3,6 @@
 import pytest
 from commands_support import svmrepro, told
 
-OWN = """\
-papers: [platt1998]
-datasets: {mine: {path: mine.libsvm}}
-experiments:
-  platt1998: {noise-linear: {dataset: mine, sizes: [2]}}
-"""
-
 
 @pytest.mark.parametrize(
     ("words", "expected"),
@@ -54,11 +47,3 @@ def test_the_last_of_several_files_is_blamed_for_its_own(tmp_path):
     (tmp_path / "two.yaml").write_text("time_limit: never\n")
     line = told(svmrepro(tmp_path, "--configfile", "one.yaml", "two.yaml", "--config", "repeats=2"))
     assert line == "error: two.yaml: time_limit: must be a number or null, not 'never'"
-
-
-def test_of_ones_own_data(tmp_path):
-    (tmp_path / "my.yaml").write_text(OWN)
-    words = ("run", "noise-linear", "--configfile", "my.yaml")
-    assert "mine.libsvm: cannot be read" in told(svmrepro(tmp_path, *words))
-    (tmp_path / "mine.libsvm").write_text("1 1:1\n-1 1:x\n")
-    assert told(svmrepro(tmp_path, *words)).startswith("error: datasets.mine: mine.libsvm:2: ")

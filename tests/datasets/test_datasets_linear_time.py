@@ -83,36 +83,6 @@ def use(monkeypatch, *entries):
     monkeypatch.setattr(loading, "registry", lambda: Registry(known, {}))
 
 
-def test_the_registrys_physics_set(tmp_path, monkeypatch):
-    entry = registry().downloaded["kdd04-physics"]
-    assert (entry.rows, entry.parts["train"].rows, entry.parts["test"].rows) == (50_000, 40_000, 10_000)
-    use(monkeypatch, smaller(entry, {50_000: 30, 40_000: 20, 10_000: 10}))
-    put(tmp_path / "mirror" / "kdd04-physics" / "phy_train.dat", TEXT)
-    whole = datasets.load("kdd04-physics", mirror=tmp_path / "mirror", data_dir=tmp_path)
-    train, test = (
-        datasets.load("kdd04-physics", n, part=part, data_dir=tmp_path, download=False)
-        for n, part in ((20, "train"), (None, "test"))
-    )
-    assert isinstance(whole.X, np.ndarray)
-    assert np.array_equal(np.vstack([train.X, test.X]), whole.X)
-    assert np.array_equal(np.concatenate([train.y, test.y]), whole.y)
-
-
-def test_the_registrys_astro_ph(tmp_path, monkeypatch):
-    entry = registry().downloaded["arxiv-astro-ph"]
-    use(monkeypatch, smaller(entry, {29_882: 3, 32_487: 2, 62_369: 5}))
-    folder = tmp_path / "mirror" / "arxiv-astro-ph"
-    train = "# abstracts\n1 3:0.070710678 99757:0.5 # astro-ph/9901001\n-1 7:1 \n-1 1:0.25 2:0.5 #\n"
-    put(folder / "astro-ph_29882.dat", train)
-    put(folder / "astro-ph_32487.dat", "-1 5:1\n1 3:1\n")
-    whole = datasets.load("arxiv-astro-ph", mirror=tmp_path / "mirror", data_dir=tmp_path)
-    assert whole.X.shape == (5, 99757) and whole.X.nnz == 7 and whole.X.has_canonical_format
-    assert whole.y.tolist() == [1, -1, -1, -1, 1]
-    test = datasets.load("arxiv-astro-ph", part="test", data_dir=tmp_path, download=False)
-    assert test.y.tolist() == [-1, 1] and abs(whole.X[3:] - test.X).nnz == 0
-    assert datasets.load("arxiv-astro-ph", 3, data_dir=tmp_path, download=False).y.tolist() == [1, -1, -1]
-
-
 MEASURES = np.random.default_rng(2).integers(0, 3000, (60, 10))
 TYPES = np.arange(60) % 7 + 1
 

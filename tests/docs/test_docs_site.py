@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from docs_support import PROJECT, run
 from report_browser import Watched, chromium
-from sitekit.examples import Examples
 from sitekit.main_findings import main_findings
-from sitekit.texts import TextError, Texts
+from sitekit.texts import Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
 
@@ -55,24 +54,6 @@ def test_a_paper_shows_all_of_its_reference_run(site, paper):
     assert re.findall(r'<tr id="claim-([^"]+)', shown) == [line.split(",")[1] for line in claims]
 
 
-@pytest.fixture
-def texts(tmp_path):
-    (tmp_path / "docs" / "sub").mkdir(parents=True)
-    (tmp_path / "FINDINGS.md").write_text("# Title\n\n## One\n\n## Two\n")
-    return Texts(tmp_path / "docs", "sub/page")
-
-
-@pytest.mark.parametrize("heading", ["Three", ""])
-def test_a_missing_or_ambiguous_section_is_named(texts, heading):
-    with pytest.raises(TextError, match=r"FINDINGS\.md has (no section|2 sections) whose heading begins"):
-        texts.section("FINDINGS.md", heading)
-
-
-def test_a_link_that_leads_nowhere_is_named(texts):
-    with pytest.raises(TextError, match=r"a link leads to gone\.md, which does not exist"):
-        texts.linked("See [it](gone.md).", texts.folder)
-
-
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_page_starts_with_three_findings(paper):
     lines = main_findings(Texts(PROJECT / "docs", f"papers/{paper}"), paper).splitlines()
@@ -80,16 +61,6 @@ def test_a_page_starts_with_three_findings(paper):
     assert all(
         re.match(r"- \*(Holds|Does not hold|Not decided)[a-z -]*\*: .+; .+\.$", line) for line in lines
     )
-
-
-def test_examples_of_a_page_run_like_a_notebook(texts):
-    page = "```python\nx = 3\n```\n\n```python\nprint(2 * x)\n```\n\n```python\nprint(1 / 0)\n```\n"
-    examples = Examples(texts, page)
-    assert examples.output(1) == "```text\n```" and examples.output(2) == "```text\n6\n```"
-    with pytest.raises(TextError, match="Python block 3: ZeroDivisionError"):
-        examples.output(3)
-    with pytest.raises(TextError, match="3 Python blocks, no number 4"):
-        examples.output(4)
 
 
 def test_the_page_of_the_measurements_shows_what_its_examples_print(site):

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_support import EXPERIMENT, journal, measure, prepare, refusal, rows, solver, the_experiment, tiny
+from engine_support import journal, measure, prepare, refusal, rows, solver, the_experiment, tiny
 from svmrepro import datasets
 from svmrepro.datasets.permutations import permuted_rows
-from svmrepro.workflow.analysis import tidy
-from svmrepro.workflow.configuration import jobs, paths
+from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.steps import generate
@@ -118,14 +117,6 @@ def test_more_permutations_add_to_what_is_there():
     lines, told = measure(more)
     assert journal(more).lines()[:8] == before and len(lines) == 16
     assert "8 runs to make" in told
-
-
-def test_blocks_make_one_table():
-    config = permuted(12, sizes=[20], job="size")
-    for job in jobs.jobs(config, the_experiment(config)):
-        measure(config, job.name)
-    found = tidy.collect_lines(paths.job_files(config, "platt1998", EXPERIMENT))
-    assert [int(row["seed"]) for row in found if row["contender"] == "a"] == list(range(12))
 
 
 def test_a_limit_passed_in_one_permutation_spares_the_others():

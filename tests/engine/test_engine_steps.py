@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from engine_support import measure, prepare, solver
-from svmrepro.workflow.configuration.model import read_config
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
 from svmrepro.workflow.locks import any_lock
 from svmrepro.workflow.measurement import job_progress
@@ -43,15 +42,6 @@ def test_a_file_that_is_no_table_is_named(tmp_path):
         path.read_text(encoding="utf-8")
     with pytest.raises(StepError, match=r"fits\.csv: is not a table"), reading_table(path):
         list(csv.reader(["x" * (csv.field_size_limit() + 1)]))
-
-
-def test_a_configuration_that_no_run_wrote_is_named(tmp_path):
-    path = tmp_path / "config.json"
-    for text in (None, "{", "[]", "{}", '{"papers": {"platt1998": {}}}'):
-        if text is not None:
-            path.write_text(text)
-        with pytest.raises(StepError, match=r"config\.json: is not a resolved configuration"):
-            read_config(path)
 
 
 def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path):

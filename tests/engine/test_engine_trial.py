@@ -26,36 +26,6 @@ def examples(n=60, d=4, seed=3):
     return X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
 
 
-def verdicts(experiment, monkeypatch, names=NAMES):
-    """Return the verdicts on the contenders' runs, and how often kernel values were computed."""
-    count = 0
-    real = contender_run.gram_matrix
-
-    def counted(problem):
-        nonlocal count
-        count += 1
-        return real(problem)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(contender_run, "gram_matrix", counted)
-        row = ContenderRuns(experiment, *examples())
-        return [row.run(experiment.contenders[name]) for name in names], count
-
-
-def test_kernel_values_are_shared(experiment, monkeypatch):
-    shared, once = verdicts(experiment, monkeypatch)
-    # A process that resumes after a kill starts in the middle of a row; its certificates are the same.
-    rest, _ = verdicts(experiment, monkeypatch, NAMES[1:])
-    assert [line["certificate"] for line in rest] == [line["certificate"] for line in shared[1:]]
-    monkeypatch.setattr(contender_run, "GRAM_BYTES", 8 * 60**2 - 1)
-    alone, never = verdicts(experiment, monkeypatch)
-    assert (once, never) == (1, 0)
-    for one, other in zip(shared, alone, strict=True):
-        assert one["status"] == other["status"] == "optimal", one["reason"]
-        found, expected = ({**line["certificate"], "promise": 0, "relaxed": 0} for line in (one, other))
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
 def test_a_run_that_meets_its_cap_says_so(experiment):
     row = ContenderRuns(experiment, *examples())
     for name in NAMES:

@@ -80,9 +80,8 @@ def test_the_first_page_says_what_the_report_is(page):
 
 
 def test_every_artefact_is_an_explained_result_of_the_report(page):
-    found = page.evaluate(
-        "Object.fromEntries(Object.entries(results).map(([path, each]) => [path, [each.labels, each.caption]]))"
-    )
+    shown = "([path, result]) => [path, [result.labels, result.caption]]"
+    found = page.evaluate(f"Object.fromEntries(Object.entries(results).map({shown}))")
     assert set(found) == set(map(file_of, ARTEFACTS))
     headings = {}
     for key, artefact in ARTEFACTS.items():

@@ -90,18 +90,6 @@ def test_from_a_claim_to_the_line_of_json(page, run):
     expect(rows).to_have_count(4)
 
 
-def test_a_table_is_sorted_by_its_numbers(page):
-    page.goto(PAGES["table"])
-    rows = page.locator("table").first.locator("tbody tr")
-    header = page.locator("table").first.locator("thead tr").nth(1).locator("th").nth(1)
-    sizes = rows.locator("td:nth-child(2)")
-    expect(sizes).to_have_text(["1,605", "800"])
-    header.locator(".dt-column-order").click()
-    expect(sizes).to_have_text(["800", "1,605"])
-    expect(header).to_have_attribute("aria-sort", "ascending")
-    assert page.get_by_label("Filter: Times").count() == 0  # two rows are seen at a glance
-
-
 def test_a_figure_zooms_and_tells_its_numbers(page):
     page.goto(PAGES["figure"])
     page.locator("#panels .points .point").first.wait_for()

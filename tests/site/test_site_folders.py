@@ -12,7 +12,6 @@ from site_support import EXPERIMENT, PAPER, PROJECT, figure, lines, table
 from support import ran, rows_of, write_rows
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
-from svmrepro.workflow.archives import pack
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
@@ -132,13 +131,6 @@ def test_every_link_leads_to_a_file(site):
                 assert (page.parent / link).resolve().is_file(), f"{page.relative_to(site)}: {link}"
 
 
-def test_the_numbers_of_the_front_page_add_up(site):
-    page = (site / "index.html").read_text(encoding="utf-8")
-    for part in page.split('<section class="run"')[1:]:
-        claims = int(re.search(r"([\d,]+) claims?[,<]", part)[1])
-        assert claims == sum(int(count) for count in re.findall(r"<b>(\d+)</b>", part))
-
-
 def test_no_page_tells_where_it_was_made(site, run):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -181,18 +173,6 @@ def test_the_report_begins_with_the_verdicts(run, tmp_path):
     assert "SMO scales as N" not in body
     overview.run(replace(config, papers={}))
     assert paths.report_text(config).read_text().startswith("This report")
-
-
-def test_packed_runs_of_a_folder_stand_beside_a_run(run, tmp_path):
-    releases = tmp_path / "releases"
-    releases.mkdir()
-    names = (f"{PAPER}/claims.csv", f"{PAPER}/claims.json", f"{PAPER}/timing-adult-linear.html")
-    pack({name: (run / name).read_bytes() for name in names}, releases / "svmrepro-1.0.zip")
-    out = tmp_path / "site"
-    write_site([run, releases], out)
-    packed = next(path for path in out.iterdir() if path.name.endswith("svmrepro-1.0"))
-    assert (packed / PAPER / "claims" / "smo-faster.html").is_file()
-    assert "2 runs beside each other" in (out / "history.html").read_text()
 
 
 @pytest.mark.parametrize(

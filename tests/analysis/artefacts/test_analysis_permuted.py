@@ -1,5 +1,3 @@
-import re
-
 import permuted_support as permuted
 import pytest
 from analysis_support import without_numbers_that_are_none
@@ -90,19 +88,6 @@ def test_marks_follow_the_tests(config):
     assert banana["paper_pasmo_iterations"] == "19721.0"
     assert float(banana["pasmo-as-printed_iterations"]) == pytest.approx(9_000, rel=0.1)
     assert without_numbers_that_are_none(paths.results(config) / PAPER) > 20
-
-
-def test_variants_are_compared_with_their_baseline(config):
-    selection = rows(config, "selection")
-    assert selection["banana"]["pasmo_iterations_verdict"] == "fewer"
-    assert selection["titanic"]["pasmo_iterations_verdict"] == "more"
-    assert selection["heart"]["smo-selection_iterations_verdict"] == ""
-    longer = rows(config, "longer-steps")
-    assert longer["chess-board-1000"]["smo-longer_iterations_verdict"] == "more"
-    assert float(longer["chess-board-1000"]["smo-longer_iterations_change"]) == pytest.approx(2 / 3, abs=0.01)
-    assert re.search(
-        "SMO, longer steps against PA-SMO: .* on 1 of 7 data sets, .* on 5", words(config, "longer-steps")
-    )
 
 
 def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):

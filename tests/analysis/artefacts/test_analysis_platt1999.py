@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 from analysis_support import analyse, make_line, paper_config, solved, without_numbers_that_are_none
-from matplotlib.figure import Figure
 from support import rows_of
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.figures import loglog
 from svmrepro.workflow.figures import settings as figure_settings
 
 PAPER = "platt1999"
@@ -111,38 +109,6 @@ def test_claims_are_judged_by_what_was_measured(config):
     assert found["exponent-smo-AdultLin"] == "holds" and found["exponent-chunking-AdultLin"] == "holds"
     assert found["exponent-smo-WebLin"] == "not measured here"
     assert found["sparse-smo-3-to-13"] == "does not hold"  # dense takes as long here
-
-
-def colours(config, name):
-    results = load(config, PAPER, [name])
-    handles, _ = loglog.draw(Figure().subplots(), results, name)
-    shown = [(str(line.get_label()), line.get_color()) for line in handles]
-    return {label.partition(":")[0]: colour for label, colour in shown if "in the paper" not in label}
-
-
-def test_a_solver_looks_the_same_where_another_is_missing(config):
-    every, two = colours(config, "AdultLin"), colours(config, "AdultLinD")
-    assert len(set(every.values())) == 3
-    assert two == {label: every[label] for label in ("SMO", "Chunking")}
-
-
-def test_each_line_changes_one_setting(config):
-    artefact = config.papers[PAPER].artefacts["options-at-a-glance"]
-    results = load(config, PAPER, ["AdultLin-options"])
-    lines = figure_settings.lines_of(results, ["AdultLin-options"], artefact.settings["axes"])
-    assert {line.contender: line.changed for line in lines} == {
-        "smo": (),
-        "smo-no-shrinking": ("shrinking",),
-        "smo-dense": ("storage",),
-        "smo-unfolded": ("fold",),
-        "smo-unfolded-no-cache": ("fold",),  # with folding it did not use a cache
-        "svmlight": (),
-        "svmlight-no-shrinking": ("shrinking",),
-        "svmlight-no-cache": ("cache_mb",),
-        "svmlight-folded": ("fold",),
-        "chunking": (),
-        "chunking-dense": ("storage",),
-    }
 
 
 def test_settings_are_drawn_over_the_first_ones(config):

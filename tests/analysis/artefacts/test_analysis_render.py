@@ -26,14 +26,13 @@ from svmrepro.workflow.tables.layout.cells import (
     Cell,
     count,
     exponent,
-    median,
     missing,
     number,
     percent,
     printed,
     prose,
 )
-from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, absent_last
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
 
@@ -269,23 +268,6 @@ def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
             assert any(cell.text != DASH for cell in cells), f"{column.header}: dashes only"
 
 
-@pytest.mark.parametrize(
-    ("values", "text", "detail"),
-    [
-        ([], DASH, ""),
-        ([0.5], "0.500", "1 pair"),
-        ([0.5, 2.0], "1.25", "2 pairs: 0.500, 2.00"),
-        ([1.0, 1.0, 1.0], "1.00", ""),
-    ],
-)
-def test_fewer_than_three_values_have_no_interval(values, text, detail):
-    cell = median(values, noun="pair")
-    assert (cell.text, cell.detail) == (text, detail)
-    assert (cell.interval is None) == (len(values) < 3)
-    low, high = median([1.0, 2.0, 4.0]).interval
-    assert low < 1.0 < 4.0 < high
-
-
 def test_zero_has_no_sign():
     cell = exponent(Interval(-0.001, -0.004, 0.54))
     assert (cell.text, cell.detail, cell.value) == ("0.00", "0.00 … 0.54", -0.001)
@@ -295,17 +277,3 @@ def test_zero_has_no_sign():
         "-0.1 %",
         "0 %",
     ]
-
-
-def test_rows_that_were_not_run_come_last():
-    columns = [Column("set", "set", prose=True), Column("solver", "solver", prose=True), Column("s", "s")]
-    gone, absent = missing("not run: no data"), missing("not installed: x")
-    made = [("a", "1", gone), ("a", "2", gone), ("b", "1", absent), ("b", "2", count(3)), ("b", "3", gone)]
-    made += [
-        ("c", "1", missing("not run: not a size of the smoke scale")),
-        ("d", "1", missing("not run: y", DASH)),
-    ]
-    rows = [{"set": prose(name), "solver": prose(solver), "s": cell} for name, solver, cell in made]
-    order = [row["set"].text + row["solver"].text for row in absent_last(columns, rows)]
-    assert order == ["b2", "b3", "b1", "c1", "d1", "a1", "a2"]
-    assert absent_last(columns[2:], rows) == rows  # sizes keep their order

@@ -8,7 +8,7 @@ import pytest
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.judgement.reference_check import compare, fold, unfold
+from svmrepro.workflow.judgement.reference_check import compare
 from svmrepro.workflow.measurement.journal_line import NO_RESULT
 from svmrepro.workflow.steps import check
 
@@ -265,19 +265,6 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
 def test_an_unfinished_run_cannot_become_the_reference(full, reference):
     with pytest.raises(StepError, match="missing; make the whole run"):
         check.run(full, write_reference=True)
-
-
-def test_permutations_of_a_problem_share_a_line_of_the_file():
-    entry = {"paper": "p", "experiment": "e", "n": "7", "contender": "smo", "setting": {"C": "1"}}
-    entries = [
-        {**entry, "seed": str(seed), "status": "optimal", "counts": {"iterations": seed}}
-        for seed in range(12)
-    ]
-    other = {**entry, "contender": "pasmo", "seed": "", "status": "time_limit", "counts": {}}
-    folded = fold([*entries, other])
-    assert len(folded) == 2 and len(folded[0]["runs"]) == 12
-    unfolded = [json.dumps(row, sort_keys=True) for row in unfold(folded)]
-    assert sorted(unfolded) == sorted(json.dumps(row, sort_keys=True) for row in [*entries, other])
 
 
 def test_the_record_is_as_old_as_what_was_measured(tmp_path):

@@ -68,13 +68,10 @@ MISSING = Finding("m", None, "no data")
         ("at-least", (1,), (1.5, 0.99, 2.0), OPEN),
         ("at-least", (1,), (0.5, 0.2, 0.99), BREAKS),
         ("at-most", (1,), (0.5, 0.2, 1.0), HOLDS),
-        ("at-most", (1,), (1.5, 1.01, 2.0), BREAKS),
         ("above", (1,), (1.5, 1.0, 2.0), OPEN),
-        ("above", (1,), (1.0, 1.0, 1.0), BREAKS),
         ("below", (1,), (0.5, 0.1, 0.99), HOLDS),
         ("between", (1, 2), (1.5, 1.0, 2.0), HOLDS),
         ("between", (1, 2), (1.5, 0.9, 2.0), OPEN),
-        ("between", (1, 2), (2.5, 2.1, 3.0), BREAKS),
         ("equals", (0,), (0.0, 0.0, 0.0), HOLDS),
         ("equals", (0,), (1.0, 0.0, 1.0), OPEN),
         ("equals", (0,), (1.0, 1.0, 1.0), BREAKS),
@@ -88,27 +85,6 @@ def test_rules_look_at_the_whole_interval(rule, bound, interval, verdict):
 good, bad, straddling = finding(2, 1.5, 2.5), finding(0.5, 0.4, 0.6), finding(1, 0.9, 1.1)
 
 
-@pytest.mark.parametrize(
-    ("over", "findings", "verdict"),
-    [
-        ("all", [good, good], HOLDS),
-        ("all", [good, straddling], OPEN),
-        ("all", [good, straddling, bad], BREAKS),
-        ("all", [good, MISSING], HOLDS),
-        ("all", [MISSING, MISSING], UNMEASURED),
-        ("all", [], UNMEASURED),
-        ("any", [bad, good], HOLDS),
-        ("any", [bad, straddling], OPEN),
-        ("any", [bad, bad], BREAKS),
-        ("most", [good, good, bad], HOLDS),
-        ("most", [good, bad], BREAKS),
-        ("most", [good, straddling], OPEN),
-    ],
-)
-def test_findings_combine(over, findings, verdict):
-    assert combine(claim(over=over), findings) == verdict
-
-
 small = replace(bad, below=10)
 low_estimate = finding(0.9, 0.5, 1.3)
 
@@ -116,13 +92,20 @@ low_estimate = finding(0.9, 0.5, 1.3)
 @pytest.mark.parametrize(
     ("over", "findings", "verdict"),
     [
+        ("all", [good, good], HOLDS),
+        ("all", [good, straddling], OPEN),
+        ("all", [good, straddling, bad], BREAKS),
+        ("all", [good, MISSING], HOLDS),
+        ("all", [], UNMEASURED),
+        ("any", [bad, good], HOLDS),
+        ("any", [bad, straddling], OPEN),
+        ("most", [good, good, bad], HOLDS),
+        ("most", [good, bad], BREAKS),
         ("all", [good, small], SMALL),  # neither holds nor does not
         ("all", [good, small, straddling], OPEN),
         ("all", [good, small, bad], BREAKS),
-        ("any", [small, good], HOLDS),
         ("any", [small, bad], SMALL),
         ("most", [good, small], SMALL),
-        ("most", [good, good, small], HOLDS),
         ("together", [straddling, good, good, good, good], HOLDS),  # five estimates at 1 or above
         ("together", [straddling, good, good, good], OPEN),  # four may be chance
         ("together", [low_estimate, good, good, good, good], OPEN),
@@ -131,7 +114,7 @@ low_estimate = finding(0.9, 0.5, 1.3)
         ("together", [good, good, good, good, good, MISSING], HOLDS),
     ],
 )
-def test_small_sizes_and_joint_estimates_combine(over, findings, verdict):
+def test_findings_combine(over, findings, verdict):
     assert combine(claim(over=over), findings) == verdict
 
 
@@ -150,13 +133,11 @@ WRONG = (
     ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
     ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),
     ({"rule": {"between": 1}}, "rule: between: two numbers expected"),
-    ({"rule": {"above": [1, 2]}}, "rule: above: one number expected"),
     ({"rule": {"above": 1, "below": 2}}, "rule: must be of length at most 1"),
     ({"quantity": {"kind": "speed"}}, "quantity: kind: one of exponent"),
     ({"quantity": {**ENTRY["quantity"], "size": "own"}}, "key 'size' is unknown; did you mean 'sizes'?"),
     ({"quantity": {"kind": "exponent", "experiments": ["adult-linear"]}}, "key 'contender' is missing"),
     ({"quantity": {**ENTRY["quantity"], "experiments": ["adult-liner"]}}, "did you mean 'adult-linear'?"),
-    ({"quantity": {**ENTRY["quantity"], "experiments": "web"}}, "a list of names, or all, expected"),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
     ({"over": "some"}, "over: must be one of all, any, most, together, not 'some'"),
     ({"kind": "minor"}, "kind: must be one of "),
@@ -175,7 +156,6 @@ WRONG = (
         (b"claims: \xff", "is not UTF-8 text"),
         (b"claims: [", "claims.yaml:2: "),
         (b"claims: {}", "no list 'claims'"),
-        (b"[]", "must hold a mapping"),
         (b"claims: [one]", "claim 1 'None': must be a mapping, not 'one'"),
         (yaml.safe_dump({"claims": [ENTRY, ENTRY]}).encode(), "two claims are called 'one'"),
         *((yaml.safe_dump({"claims": [{**ENTRY, **change}]}).encode(), said) for change, said in WRONG),
@@ -215,14 +195,6 @@ def test_synthetic_power_laws_get_the_verdicts_they_deserve(full):
     assert found["cg-tolerance-smallest"].verdict == UNMEASURED
     assert "memory limit" in found["cg-tolerance-smallest"].measured
     assert "(paper 1,220x)" in found["thousand-times-faster-linear"].measured
-
-
-def test_the_pattern_of_the_memory_limit_is_judged_row_by_row(full):
-    found = verdicts(full)["chunking-memory-rows"]
-    by_row = {item.label: item.interval.value for item in found.findings if item.interval}
-    assert by_row["adult-linear, n = 11,220"] == 1 and by_row["adult-linear, n = 16,100"] == 1
-    assert by_row["adult-linear, n = 32,561"] == 1  # not run, because of the limit at a smaller size
-    assert by_row["web-linear, n = 49,749"] == 0  # the synthetic web has far too many support vectors
 
 
 def test_too_few_sizes_decide_no_exponent(tmp_path):
@@ -269,7 +241,6 @@ def on_paper(folder, rule, over="all", **quantity):
         ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.55}, HOLDS),
         ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.5}, OPEN),
         ({"kind": "exponent", "contender": "smo", "of": "work"}, {"at-most": 9}, UNASKED),
-        ({"kind": "exponent", "contender": "svmlight"}, {"at-most": 9}, UNASKED),
         # 1 for the seconds, minus the printed 1.5.
         (
             {"kind": "exponent", "contender": "smo", "against": "written"},
@@ -305,7 +276,6 @@ def on_paper(folder, rule, over="all", **quantity):
             {"between": (2.6, 2.75)},
             HOLDS,
         ),
-        ({"kind": "problem-ratio", "contender": "svmlight", "against": "other"}, {"above": 0}, UNASKED),
         (
             {
                 "kind": "mean-per-example",
@@ -318,7 +288,6 @@ def on_paper(folder, rule, over="all", **quantity):
             HOLDS,
         ),
         ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, BREAKS),
-        ({"kind": "value", "contenders": ["smo"], "of": "iterations"}, {"equals": 0}, UNASKED),
         ({"kind": "support-vectors", "contender": "smo", "which": "total"}, {"at-most": 1}, UNASKED),
     ],
 )

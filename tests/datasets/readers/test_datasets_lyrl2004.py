@@ -1,12 +1,10 @@
 """RCV1 in its published form: term weights and topics in separate files."""
 
 import gzip
-import sys
 
 import numpy as np
 import pytest
 from datasets_support import one_set, put, refused, sha, use_registry
-from support import ran
 from svmrepro import datasets
 from svmrepro.datasets.readers._lyrl2004 import count_documents, count_topics, read_documents
 
@@ -74,37 +72,6 @@ def test_what_is_refused(tmp_path, train, topics, start, words):
         f"{tmp_path}/{start}",
         words,
     )
-
-
-READING = """
-import resource, sys
-from pathlib import Path
-from svmrepro.datasets.readers._lyrl2004 import read_documents
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-folder = Path(sys.argv[1])
-small = read_documents([folder / "small"], folder / "topics", topic="CCAT", features=47236)
-before = peak()
-data = read_documents([folder / "large"], folder / "topics", topic="CCAT", features=47236)
-X = data.X
-print(peak() - before, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, X.nnz)
-"""
-
-
-def test_memory_is_that_of_the_result(tmp_path):
-    # 36 MB of text, 18 MB of arrays: reading the whole text, or a list of its words, would be noticed.
-    pairs = " ".join(f"{term}:0.0497399253756197" for term in range(1, 3000, 2))
-    lines = [f"{number}  {pairs}\n" for number in range(1, 1001)]
-    at = write(tmp_path, small="".join(lines[:20]), large="".join(lines))
-    (tmp_path / "topics").write_text(
-        "".join(f"{'CCAT' if i % 2 else 'GCAT'} {i} 1\n" for i in range(1, 1001))
-    )
-    done = ran(sys.executable, "-c", READING, tmp_path, check=True)
-    grown, result, nonzeros = map(int, done.stdout.split())
-    assert nonzeros == 1_500_000 and at["large"].stat().st_size > 34e6
-    assert grown < result + 24e6
 
 
 WRAPPED = gzip.compress(TRAIN.encode(), mtime=1)

@@ -5,8 +5,6 @@ import pytest
 from engine_support import EXPERIMENT, refusal, snakemake, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry import RegistryKeys
-from svmrepro.solvers import user_functions
-from svmrepro.solvers.user_functions import UserSolver
 from svmrepro.workflow.configuration import _settings as structs
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.model import HeldOut, config_dir, load_config, read_config, write_config
@@ -275,19 +273,6 @@ def test_contenders_of_a_paper_join_every_experiment(folder):
         assert said in refusal({"contenders": wrong})
     replace(folder / PLATT, "  more: {solver: smo2}", "  more: {solver: smo3}")
     assert f"{PLATT}: contenders.more.solver: unknown solver 'smo3'" in refusal({}, folder)
-
-
-def test_a_solver_that_a_package_declares_is_found_by_name(monkeypatch):
-    quick = UserSolver("engine_solvers:quick", "my-svm", "my-package", "1.2")
-    gone = UserSolver("no_such_module:f", "gone", "my-package", "1.2")
-    monkeypatch.setattr(user_functions, "declared", lambda: {"my-svm": quick, "gone": gone})
-    user_functions.find.cache_clear()
-    found = load_config(contender("own", solver="my-svm")).experiment("platt1998", "adult-linear")
-    assert found.contenders["own"].solver == "engine_solvers:quick"
-    said = "solver 'gone' (no_such_module:f), an entry point of my-package 1.2: there is no module"
-    assert f"{AT}.contenders.own.solver: {said}" in refusal(contender("own", solver="gone"))
-    assert "unknown solver 'my-swm'; did you mean 'my-svm'?" in refusal(contender("own", solver="my-swm"))
-    user_functions.find.cache_clear()
 
 
 def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):

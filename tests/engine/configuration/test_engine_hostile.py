@@ -110,21 +110,6 @@ def test_names_in_the_file_of_a_paper(folder, word):
         assert said.startswith(f"config/experiments/mini.yaml: {key}")
 
 
-@pytest.mark.parametrize("word", ["{threads}", "a {b", "}"])
-def test_titles_hold_no_braces(folder, word):
-    said = in_paper(folder, "title: One", f'title: "{word}"')
-    assert said.startswith("config/experiments/mini.yaml: experiments.one.title: ")
-    assert said.endswith("holds a brace")
-
-
-@pytest.mark.parametrize("name", ["journal", "logs", "compare"])
-def test_a_paper_is_not_called_as_a_folder_of_the_results(folder, name):
-    text = _MINI["experiments/mini.yaml"].replace("paper: mini", f"paper: {name}")
-    (folder / "experiments" / f"{name}.yaml").write_text(text)
-    said = refusal({"papers": [name]}, folder)
-    assert said == f"--config: papers[0]: {name!r} is the name of a folder of the results"
-
-
 _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in range(1, 10))
 
 
@@ -165,15 +150,6 @@ def test_dates_are_words(tmp_path):
     (tmp_path / "x.yaml").write_text("a: 2001-02-03\nb: 2001-99-99\nc: 1.5\nd: 1e3\ne: 0x10\n")
     texts = {"a": "2001-02-03", "b": "2001-99-99", "d": "1e3"}
     assert read_yaml(tmp_path / "x.yaml") == {**texts, "c": 1.5, "e": 16}
-
-
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), -float("inf"), 10**400, 2**63, b"x", {1: 2}, ()]
-)
-def test_values_that_are_none(folder, value):
-    settings = {"contenders": {"smo": {"options": {"step_tol": value}}}}
-    said = refusal({"experiments": {"mini": {"one": settings}}}, folder)
-    assert said.startswith(f"--config: {AT}.contenders.smo.options")
 
 
 def test_a_bomb_behind_configfile_is_refused(folder):
