@@ -4,7 +4,6 @@ import analysis_support as synthetic
 from support import rows_of as rows
 from svmrepro.workflow.analysis.runs import CPU, read_runs
 from svmrepro.workflow.analysis.tidy import mixed_protocols
-from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.judgement.reference_check import compare, protocols, summarise
 
@@ -67,16 +66,6 @@ def test_check_and_compare_name_protocols_that_differ(tmp_path):
     assert not compare(usual, usual).remarks
     del usual["protocols"]  # an older record
     assert not compare(usual, record(read[0])).remarks
-
-
-def test_a_run_to_be_compared_tells_its_protocols(tmp_path):
-    config = analysed(tmp_path, lambda line: line["repeat"] == 2)
-    source = paths.measurements(config, synthetic.PAPER, NAME)
-    target = tmp_path / "other" / synthetic.PAPER / "measurements.csv"
-    target.parent.mkdir(parents=True)
-    target.write_bytes(source.read_bytes())
-    run = read_run(tmp_path / "other", [synthetic.PAPER])
-    assert run.protocols == ("1", "1, pinned") and run.record["protocols"] == ["1", "1, pinned"]
 
 
 def test_lines_that_were_not_timed_mix_no_protocols():

@@ -50,20 +50,6 @@ def test_a_clone_needs_no_installation(tmp_path, snakefile):
     assert f"{ROOT}/workflow/from_source.py measure --config results/smoke/.config/" in said
 
 
-def test_a_step_runs_from_a_clone(tmp_path):
-    script = ROOT / "workflow" / "from_source.py"
-    ended = ran(
-        sys.executable,
-        "-S",
-        script,
-        "measure",
-        "--help",
-        cwd=tmp_path,
-        env={"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert ended.returncode == 0 and "--experiment EXPERIMENT" in ended.stdout, ended.stderr
-
-
 def test_another_workflow_uses_it_as_a_module(tmp_path):
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.yaml").write_text((ROOT / "config" / "config.yaml").read_text() + "\n")

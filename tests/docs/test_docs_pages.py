@@ -137,8 +137,3 @@ def test_links_lead_somewhere(page):
         file = (PROJECT / page).parent / path if path else PROJECT / page
         assert file.exists(), target
         assert not anchor or anchor in anchors(file), target
-
-
-def test_every_paper_is_listed():
-    named = re.findall(r"\]\(papers/(\w+)\.md\) \|", text_of("docs/papers.md"))
-    assert named == papers()

@@ -274,15 +274,6 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     assert len(keys(tmp_path)) == 6 and set(keys(tmp_path).values()) == {1}
 
 
-def test_unwritable_results_folder_is_told_in_one_line(tmp_path):
-    (tmp_path / "results").mkdir(mode=0o555)
-    ended = snakemake(tmp_path, tiny(), MEASURED, powerless=True)
-    assert ended.returncode != 0
-    (told,) = [line for line in ended.stderr.splitlines() if "error:" in line]
-    assert "results" in told and "permission denied" in told
-    assert list((tmp_path / "results").iterdir()) == []
-
-
 def test_missing_data_are_not_run_with_the_reason(tmp_path):
     mirror = tmp_path / "mirror"
     mirror.mkdir()

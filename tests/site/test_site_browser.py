@@ -108,24 +108,6 @@ def test_a_figure_zooms_and_tells_its_numbers(page):
     assert row.locator("td").all_inner_texts() == ["Adult", "SMO: n^1.08", "400", "1", "0.9", "1.3"]
 
 
-def test_values_of_a_column_are_chosen_by_keys(page):
-    page.goto(PAGES["committed"])
-    rows = page.locator("table.claims tbody tr")
-    before = rows.count()
-    page.get_by_role("button", name="Choose values").first.focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="does not hold").first.press("Enter")
-    expect(rows).not_to_have_count(before)
-    assert all(text.startswith("✗") for text in rows.all_inner_texts())
-
-
-def test_the_theme_is_kept(page):
-    page.goto("index.html")
-    page.get_by_role("button", name="Switch between light and dark").click()
-    page.goto(PAGES["figure"])
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-
-
 def test_tables_are_there_without_scripts(browser, site):
     watched = opened(browser, java_script_enabled=False)
     watched.page.goto((site / PAGES["claim"]).as_uri())

@@ -17,7 +17,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.site.page_tables import parse_table, read_table
 from svmrepro.workflow.site.pages import write_site
-from svmrepro.workflow.site.records import packed_records, reference_records, run_records, script
+from svmrepro.workflow.site.records import packed_records, run_records, script
 from svmrepro.workflow.site.shown_run import read_folder
 from svmrepro.workflow.steps import overview
 from svmrepro.workflow.tables.layout.writers import to_html
@@ -82,15 +82,6 @@ def test_a_packed_run_has_the_same_measurements(run, tmp_path):
     current = run_records(run, PAPER, EXPERIMENT)
     assert [each.row() for each in packed] == [each.row() for each in current]
     assert json.loads(packed[0].line)["certificate"]["n_bound"] == 7
-
-
-def test_a_record_of_a_check_names_its_lines():
-    found = reference_records(REFERENCE / "paper")
-    each = found["glasmachers2008", "banana"][0]
-    number = int(each.place.removeprefix("check.json:"))
-    text = (REFERENCE / "paper" / "check.json").read_text().splitlines()[number - 1]
-    assert json.loads(text.strip().removesuffix(","))["contender"] == each.contender
-    assert each.numbers["iterations"] > 0 and each.numbers["cpu_seconds"] is None
 
 
 def test_a_broken_line_is_named(run, tmp_path):

@@ -179,12 +179,6 @@ def test_folding_changes_no_result(name: str) -> None:
         assert problem.X.T @ (problem.y * solution.alpha) == pytest.approx(solution.weights, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "step_tol" in SOLVERS[name].options])
-@pytest.mark.parametrize("step_tol", [1e-3, 1e-5, 1e-12, 0.0])
-def test_step_tolerance(name: str, step_tol: float) -> None:
-    judged(problem_for(name, C=10.0), name, step_tol=step_tol)
-
-
 def test_memory_limit_counts_four_bytes_an_entry() -> None:
     problem = problem_for("chunking", "gaussian")
     free = solve(problem, "chunking", chunk_size=7)

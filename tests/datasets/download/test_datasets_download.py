@@ -188,14 +188,6 @@ def test_a_redirect_may_not_leave_a_secure_connection():
     assert _redirected("https://example.org/a/b", "c") == "https://example.org/a/c"
 
 
-def test_redirects_that_lead_on_for_ever(site):
-    for length in range(20):
-        path = "/toy" + "0" * length
-        site.serve(lambda handler, path=path: handler.reply(302, Location=f"{path}0"), path)
-    assert "more than 5 redirects" in site.refusal()
-    assert len(site.server.seen) == 6
-
-
 def test_a_host_that_refuses_connections_costs_one_attempt(site):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

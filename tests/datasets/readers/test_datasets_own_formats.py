@@ -32,12 +32,6 @@ def test_a_table_is_read_with_and_without_a_header(tmp_path, text, settings):
     assert data.y.tolist() == [-1.0, 1.0]
 
 
-def test_numbers_of_a_table_are_read_bit_for_bit(tmp_path):
-    values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.arange(-200, 400, 250)
-    lines = [",".join(f"{v:.17g}" for v in row) + f",{i % 2}" for i, row in enumerate(values)]
-    assert np.array_equal(table(tmp_path, "\n".join(lines)).X, values)
-
-
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [

@@ -14,7 +14,6 @@ from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement import reference_check
-from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast
 from svmrepro.workflow.steps import analyse
 
@@ -184,15 +183,6 @@ def test_another_data_set_can_be_the_test_set(features):
     else:
         with pytest.raises(StepError, match="test set other: 3 features, not 2"):
             measure(config)
-
-
-def test_a_test_set_that_is_missing_is_told():
-    config = one(dataset="adult", sizes=[40], measures=["accuracy"])
-    # Its training file is missing as well; the reason shown is the loader's for the test set.
-    with pytest.raises(data_sets.NotAvailable, match="test set: "):
-        data_sets.load_test(config, rows(config)[0], 123)
-    (line,), _ = measure(config)
-    assert line["status"] == "not_run"
 
 
 PRBEP = {"measures": ["prbep"]}

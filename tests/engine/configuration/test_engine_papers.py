@@ -5,9 +5,7 @@ from engine_support import PROJECT
 from support import rows_of
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.analysis.curves import KEYS
-from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.configuration.model import load_config
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import read_claims
 
 SCALES = ("smoke", "default", "paper")
@@ -112,18 +110,6 @@ def test_sizes_of_glasmachers2008():
     default = experiments("glasmachers2008", "default")
     smaller = {name: experiment.sizes for name, experiment in default.items() if not experiment.paper_sizes}
     assert smaller == {"chess-board-10000": (1500,), "connect-4": (3000,), "king-rook-vs-king": (3000,)}
-
-
-def test_only_the_first_permutations_have_every_contender():
-    def banana(**settings):
-        return jobs.instances(experiments("glasmachers2008", "default", **settings)["banana"])
-
-    assert [len(row.contenders) for row in banana()] == [15] * 5 + [10] * 5 + [3] * 20
-    assert len(banana(experiments={"glasmachers2008": {"banana": {"permutations": 12}}})) == 12
-    assert len(banana(most_permutations=2)) == 2
-    contenders = {"smo": {"permutations": 2}}
-    with pytest.raises(StepError, match=r"adult-linear\.contenders\.smo\.permutations: the experiment has"):
-        load_config({"experiments": {"platt1998": {"adult-linear": {"contenders": contenders}}}})
 
 
 #: Sets whose C does not grow with the number of examples.

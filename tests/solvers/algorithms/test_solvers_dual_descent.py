@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import STORAGES, cloud, judged, objective, words
 from svmrepro.solvers import Problem, solve
-from svmrepro.solvers.linear import dual_descent
 
 NAME = "dual-descent"
 
@@ -82,19 +81,6 @@ def test_empty_rows_are_at_their_bound() -> None:
     nothing = Problem(sp.csr_array((4, 3)), [1, -1, 1, -1], 2.0, bias=False, storage="csr")
     solution, certificate = judged(nothing, NAME)
     assert certificate.primal == 8.0 and not solution.weights.any()
-
-
-def test_shrunk_examples_come_back() -> None:
-    """The first check after a wrong shrinking finds the examples that violate their condition."""
-    problem = example(C=5.0)
-    run = dual_descent.start(problem, 1e-6, {"start": None, "shrinking": True, "seed": 0})
-    run.state.above, run.state.below = -2.0, 2.0  # the first sweep shrinks every example
-    status, least = None, problem.n
-    while status is None:
-        status = dual_descent.advance(run, 1000, 2**62)
-        least = min(least, int(run.state.active))
-    assert least == 0 and status == "optimal"
-    assert gap(problem, dual_descent.finish(run, status)) <= 1e-6 * 1.01
 
 
 def test_limits() -> None:

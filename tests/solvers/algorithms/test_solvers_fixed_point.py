@@ -1,4 +1,4 @@
-"""The gradient in fixed point: its passes against NumPy, its error, and the way back to double precision."""
+"""The gradient in fixed point: its error, and the way back to double precision."""
 
 from __future__ import annotations
 

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import ONE_OF_EACH, biased, gram, objective
+from sklearn.svm import LinearSVC
+from solver_cases import ONE_OF_EACH, biased, gram, judged, objective
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve
 from svmrepro.solvers.peers import scikit_learn_interface
 
+HINGE = ("svmperf", "ocas")
+NAMES = (*HINGE, "dual-descent", "l2svm-mfn", "lsvm")
 KERNELLED = [name for name, spec in SOLVERS.items() if spec.package and name != "liblinear" and spec.version]
 
 
@@ -24,12 +27,48 @@ def examples(seed: int) -> tuple[Any, Any, Any]:
     return (sp.csr_array(X) if seed % 2 else X), y, rng.integers(1, 5, n)
 
 
+def tolerance(name: str, eps: float, problem: Problem, value: float) -> float:
+    return eps * (problem.total if name == "svmperf" else value)
+
+
 def dual_within_bounds(problem: Problem, solution: Solution) -> float:
     """Return the dual objective of multipliers that respect each bound."""
     alpha = solution.alpha
     assert alpha is not None and (alpha >= 0).all() and (alpha <= problem.bounds).all()
     v = problem.X.T @ (problem.y * alpha)
     return float(alpha.sum() - 0.5 * v @ v)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", NAMES)
+def test_as_liblinear_with_weights(name: str, seed: int) -> None:
+    X, y, _ = examples(seed)
+    rng = np.random.default_rng(seed)
+    bounds = 10.0 ** rng.uniform(-3, 1, y.size)
+    problem = Problem(X, y, bounds, bias=False)
+    loss = SOLVERS[name].loss
+    squared = loss == "squared hinge"
+    peer = LinearSVC(
+        loss=loss.replace(" ", "_"), fit_intercept=False, C=1.0, tol=1e-9, max_iter=10**6, random_state=0
+    )
+    # LIBLINEAR weighs squared slacks by C, not C / 2.
+    peer.fit(X, y, sample_weight=0.5 * bounds if squared else bounds)
+    best = objective(problem, peer.coef_[0], loss)
+    eps = 1e-4
+    solution = judged(problem, name, eps, **({"keep_alpha": True} if name in HINGE else {}))[0]
+    found = objective(problem, solution.weights, loss)
+    assert best * (1 - 1e-8) <= found <= best + tolerance(name, eps, problem, best)
+    if squared:
+        assert solution.weights == pytest.approx(peer.coef_[0], abs=1e-3)
+        # The multipliers give the weights and leave no gap.
+        slack = np.maximum(0.0, 1.0 - y * (X @ solution.weights))
+        assert solution.alpha == pytest.approx(bounds * slack, rel=1e-9, abs=1e-12)
+        assert solution.info["objective"] == pytest.approx(best, rel=1e-6)
+    elif name not in HINGE:
+        assert best * (1 - eps) <= dual_within_bounds(problem, solution) <= best * (1 + 1e-9)
+    else:
+        assert solution.relaxed is not None and solution.relaxed <= best * (1 + 1e-9)
+        assert dual_within_bounds(problem, solution) == pytest.approx(solution.relaxed, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, "liblinear"])

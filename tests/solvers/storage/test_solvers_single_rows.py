@@ -146,17 +146,6 @@ def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.Monke
     assert 1e-9 < wrong <= second_order.ROUNDING * solution.end.drift
 
 
-def test_warm_starts_do_not_lose_the_gradient() -> None:
-    X, y = noisy(1100, 3)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.3))
-    first = last = solve(problem, "smo-newton", eps=1e-2)
-    for eps in (3e-3, 1e-3, 3e-4, 2e-4):
-        last = solve(problem, "smo-newton", eps=eps, start=last.end)
-        judged(problem, last, eps)
-    assert first.end is not None and last.end is not None
-    assert last.end.drift <= 10 * first.end.drift
-
-
 @pytest.mark.parametrize(("scale", "C"), [(1e7, 1e-40), (1e-8, 1e40)])
 def test_kernel_values_beyond_single_precision_are_not_rounded(scale: float, C: float) -> None:
     X, y = noisy(1100, 4)
