@@ -1,4 +1,4 @@
-"""The conda environment of the rules: its versions are those of the lock, and jobs run in it if asked."""
+"""The conda environment of the rules: its versions are those of the lock."""
 
 import re
 import sys

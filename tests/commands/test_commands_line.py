@@ -1,6 +1,5 @@
-"""The command line: help, version, unknown words, completion, and start-up without large libraries."""
+"""The command line: help, unknown words, and start-up without large libraries."""
 
-import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -39,17 +38,6 @@ def test_a_wrong_option_is_one_line(capsys):
     assert capsys.readouterr().err == (
         "error: completion does not know --loud; see `svmrepro completion --help`\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"), [("svmrepro ch", {"check"}), ("svmrepro run --sca", {"--scale"})]
-)
-def test_completion(tmp_path, line, expected):
-    script = "from svmrepro.workflow.commands.main import main; main()"
-    environment = {**os.environ, "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_TYPE": "9"}
-    environment |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": "found"}
-    ran(sys.executable, "-c", script, cwd=tmp_path, env=environment)
-    assert {word.strip() for word in (tmp_path / "found").read_text().split("\n")} == expected
 
 
 def test_the_command_line_loads_nothing_large():

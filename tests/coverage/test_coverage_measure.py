@@ -1,4 +1,4 @@
-"""Which lines count as compiled, and their share."""
+"""Which lines count as compiled."""
 
 from __future__ import annotations
 

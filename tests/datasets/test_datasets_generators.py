@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from datasets_support import refused
 from scipy import sparse, stats
-from svmrepro.datasets import GENERATORS, generate
+from svmrepro.datasets import GENERATORS, DataError, generate
 from svmrepro.datasets.generators import generator_key
 from svmrepro.datasets.generators.documents import document_frequencies
 
@@ -170,3 +170,14 @@ def test_shares_of_positives_label_the_same_documents():
 )
 def test_bad_requests(arguments, share, start):
     refused(lambda: generate(*arguments, positives=share), start)
+
+
+def test_one_class_only_is_an_error():
+    outcomes = set()
+    for seed in range(12):
+        try:
+            outcomes.add(len(generate("noise", n=2, seed=seed).y))
+        except DataError as error:
+            assert f"noise: the first 2 rows for seed {seed} hold one class only" in str(error)
+            outcomes.add(1)
+    assert outcomes == {1, 2}

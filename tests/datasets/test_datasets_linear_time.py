@@ -1,4 +1,4 @@
-"""The smaller sets of Joachims 2006: physics, Covertype and astro-ph; scaled columns; parts of a file."""
+"""Sets of Joachims 2006: the reader of physics; Covertype, with scaled columns and parts of a file."""
 
 import numpy as np
 import pytest

@@ -78,6 +78,17 @@ def test_names(toy_registry, tmp_path):
             datasets.register_file(name, tmp_path / "file")
 
 
+def test_generated_sets_by_name(toy_registry):
+    data = datasets.load("twonorm-generated", 30, seed=4)
+    assert data.name == "twonorm-generated"
+    assert np.array_equal(data.X, datasets.generate("twonorm", 30, seed=4).X)
+    assert datasets.fetch("noise").files == {}
+    with pytest.raises(DataError, match="noise: a generated set needs a number of rows"):
+        datasets.load("noise")
+    with pytest.raises(DataError, match="noise: a generated set has no test part"):
+        datasets.load("noise", 10, part="test")
+
+
 def test_fetch_tells_what_is_missing(toy_registry, tmp_path, network):
     del toy_registry.answers["/large"]
     fetched = datasets.fetch("toy", tmp_path, network=network)

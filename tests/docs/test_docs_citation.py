@@ -1,4 +1,4 @@
-"""CITATION.cff and CHANGELOG.md are machine-readable."""
+"""CITATION.cff agrees with the project, and CHANGELOG.md has its form."""
 
 import re
 import tomllib

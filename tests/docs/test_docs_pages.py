@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 import yaml
-from docs_support import PROJECT, Tree, blocks, papers, run, text_of, the_block
+from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
 from svmrepro import datasets
 from svmrepro.workflow.commands import COMMANDS as SUBCOMMANDS
 from svmrepro.workflow.commands.selection import selected
@@ -114,12 +114,6 @@ def test_your_own_data(tmp_path):
     out = tree.python("-m", "snakemake", "--dry-run", *shlex.split(line)[1:])
     for job in ("measure", "timing-mine", "loglog-mine"):
         assert f"\n{job} " in out
-
-
-def test_findings_have_a_section_of_each_paper():
-    named = re.findall(r"^## (\w+) (\d{4}) \(\w+ scale, commit \w+\)$", text_of("FINDINGS.md"), re.M)
-    assert [name.lower() + year for name, year in named] == papers()
-    assert len(named) == text_of("FINDINGS.md").count("\n## ")
 
 
 def anchors(page):

@@ -1,4 +1,4 @@
-"""One contender on one problem: its certificate, and what the contenders of a row share."""
+"""One contender on one problem: its certificate and its limits."""
 
 import math
 from dataclasses import replace

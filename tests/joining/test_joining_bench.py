@@ -11,6 +11,7 @@ from support import ran, rows_of
 from svmrepro import datasets
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands.main import main
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
 from svmrepro.workflow.joining import bench_settings
@@ -133,3 +134,8 @@ def test_distances_come_from_the_trace_and_end_at_the_certificate():
     assert distances(run, best) == [(0.5, 0.5), (1.5, 1e-12), (2.0, pytest.approx(0.01))]
     assert distances(other, best) == [(2.0, pytest.approx(0.01))]
     assert best_primal([]) is None
+
+
+def test_data_that_are_not_there(tmp_path):
+    with pytest.raises(StepError, match=r"gone\.csv"):
+        bench_settings.own_file(tmp_path / "gone.csv", tmp_path, None)

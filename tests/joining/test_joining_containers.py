@@ -1,4 +1,4 @@
-"""What can be checked of the containers without an engine: the paths they name, and their entry."""
+"""What can be checked of the containers without an engine: their entry."""
 
 import os
 import shutil

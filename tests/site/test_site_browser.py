@@ -1,4 +1,4 @@
-"""The site in a browser, from disk: no errors, no network, both widths and themes, by mouse and by keys."""
+"""The site in a browser, from disk: no errors, no network, both widths and themes."""
 
 import json
 
@@ -88,24 +88,6 @@ def test_from_a_claim_to_the_line_of_json(page, run):
     assert not dialog.is_visible() and button.evaluate("button => button === document.activeElement")
     page.get_by_role("button", name="Show all measurements").click()
     expect(rows).to_have_count(4)
-
-
-def test_a_figure_zooms_and_tells_its_numbers(page):
-    page.goto(PAGES["figure"])
-    page.locator("#panels .points .point").first.wait_for()
-    plot = "document.querySelector('#panels .plot')"
-    before = page.evaluate(f"{plot}.layout.xaxis.range.slice()")
-    box = page.locator("#panels .nsewdrag").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.8, steps=4)
-    page.mouse.up()
-    after = page.evaluate(f"{plot}.layout.xaxis.range.slice()")
-    assert before[0] < after[0] < after[1] < before[1]
-    page.get_by_text("All numbers of this figure").click()
-    row = page.locator("#numbers tbody tr").first
-    row.wait_for()
-    assert row.locator("td").all_inner_texts() == ["Adult", "SMO: n^1.08", "400", "1", "0.9", "1.3"]
 
 
 def test_tables_are_there_without_scripts(browser, site):

@@ -1,4 +1,4 @@
-"""Fingerprints, imported modules, and compiled code that stands alone."""
+"""Fingerprints, and compiled code that stands alone."""
 
 from __future__ import annotations
 

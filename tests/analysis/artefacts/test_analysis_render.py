@@ -130,13 +130,6 @@ def test_timing_table_says_what_the_paper_says(full):
     assert "195 measurements, 0 flagged" in text and "Example CPU" in text
 
 
-def test_support_vectors_are_compared_row_by_row(full):
-    rows = rows_of(paths.table(full, synthetic.PAPER, "support-vectors")["csv"])
-    assert len(rows) == 49
-    row = next(row for row in rows if row["experiment"] == "Adult, linear SVM" and row["n"] == "1605")
-    assert float(row["total_difference"]) == pytest.approx((int(row["total"]) - 675) / 675)
-
-
 @pytest.mark.parametrize(
     ("file", "short"), [("w2a: ", "data set web not available (w2a)"), ("", "data set web not available")]
 )

@@ -93,3 +93,16 @@ def test_numbers_that_are_refused(tmp_path, text, line, words):
 def test_boards_that_are_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read(path, GAME, OUTCOMES), f"{path}:{line}: ", words)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("1,?,1\n?,a,1\n", 2, "column 2: 'a' is not a number"),
+        ("1,?,1\n1,1,?\n", 2, "label '?'"),
+        ("1,?,1\n?,?,-1\n", 1, "no row is left"),
+    ],
+)
+def test_lines_that_lack_a_value_and_are_wrong_besides(tmp_path, text, line, words):
+    path = put(tmp_path / "file", text)
+    refused(lambda: read(path, Columns(missing="?")), f"{path}:{line}: ", words)

@@ -163,6 +163,11 @@ def test_results_are_judged_on_rows_that_no_one_trained_on():
     assert found["a"]["roc-area"] == pytest.approx(found["smo"]["roc-area"], abs=0.02)
 
 
+def test_what_meets_a_limit_is_judged_too():
+    (line,), _ = measure(one({"a": solver("strained")}, [20], C=0.9, **SEEN))
+    assert (line["status"], line["performance"]["roc-area"]) == ("time_limit", 0.5)
+
+
 def own_files(features):
     """Write a training set with two features and a test set of the given size; return their registration."""
     rng = np.random.default_rng(0)

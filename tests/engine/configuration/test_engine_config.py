@@ -2,7 +2,7 @@ import math
 import shutil
 
 import pytest
-from engine_support import EXPERIMENT, refusal, tiny
+from engine_support import EXPERIMENT, refusal, snakemake, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry import RegistryKeys
 from svmrepro.workflow.configuration import _settings as structs
@@ -231,6 +231,13 @@ def test_mirror_of_environment(monkeypatch):
     assert load_config({"mirror": "https://host/data"}).mirror == "https://host/data"
     monkeypatch.delenv("SVMREPRO_MIRROR")
     assert load_config({}).mirror is None
+
+
+def test_command_tells_a_fault_in_one_line(tmp_path):
+    ended = snakemake(tmp_path, {"time_limt": 3}, "-n")
+    assert ended.returncode != 0
+    assert "error: --config: time_limt: unknown key; did you mean 'time_limit'?" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_texts_of_the_command_line_are_read_as_yaml_reads_them():

@@ -110,6 +110,21 @@ def test_names_in_the_file_of_a_paper(folder, word):
         assert said.startswith(f"config/experiments/mini.yaml: {key}")
 
 
+@pytest.mark.parametrize("word", ["{threads}", "a {b", "}"])
+def test_titles_hold_no_braces(folder, word):
+    said = in_paper(folder, "title: One", f'title: "{word}"')
+    assert said.startswith("config/experiments/mini.yaml: experiments.one.title: ")
+    assert said.endswith("holds a brace")
+
+
+@pytest.mark.parametrize("name", ["journal", "logs", "compare"])
+def test_a_paper_is_not_called_as_a_folder_of_the_results(folder, name):
+    text = _MINI["experiments/mini.yaml"].replace("paper: mini", f"paper: {name}")
+    (folder / "experiments" / f"{name}.yaml").write_text(text)
+    said = refusal({"papers": [name]}, folder)
+    assert said == f"--config: papers[0]: {name!r} is the name of a folder of the results"
+
+
 _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in range(1, 10))
 
 

@@ -1,4 +1,4 @@
-"""Cutting planes: objectives against other solvers, violations against brute force, limits and refusals."""
+"""Cutting planes: objectives against other solvers, violations against brute force, limits."""
 
 from __future__ import annotations
 

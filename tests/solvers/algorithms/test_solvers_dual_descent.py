@@ -1,4 +1,4 @@
-"""Dual coordinate descent: against LIBLINEAR and OCAS, its end by the gap, hard problems, limits."""
+"""Dual coordinate descent: against LIBLINEAR and OCAS, its end by the gap, limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SMO and its cache, a fixed threshold, chunking: far examples, tiny multipliers, drift, and ends anywhere.
+"""SMO, a fixed threshold, chunking: far examples, tiny multipliers, drift, and ends anywhere.
 
 ``tests/torture`` has the other hard problems, judged in decimal arithmetic.
 """

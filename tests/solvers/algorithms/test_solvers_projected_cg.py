@@ -1,4 +1,4 @@
-"""The quadratic programs of chunking, against NumPy and their optimality conditions."""
+"""The quadratic programs of chunking, against their optimality conditions."""
 
 from __future__ import annotations
 

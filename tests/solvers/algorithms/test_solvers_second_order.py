@@ -1,4 +1,4 @@
-"""SMO with second-order working sets: planning ahead, row cache, shrinking."""
+"""SMO with second-order working sets: planning ahead, rows in bytes and as distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decomposition as in SVM-light: subproblem, working set, shrinking, cache, folding."""
+"""Decomposition as in SVM-light: working set and cache."""
 
 from __future__ import annotations
 

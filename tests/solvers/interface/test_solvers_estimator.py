@@ -137,6 +137,7 @@ def test_options_reach_the_solver() -> None:
     ("parameters", "message"),
     [
         ({"solver": "simplex"}, "solver 'simplex' unknown"),
+        ({"solver": "svmperf-ordinal", "kernel": "linear"}, "solver 'svmperf-ordinal' orders examples"),
         ({"kernel": "sigmoid"}, "kernel 'sigmoid' unknown; known: linear, gaussian, rbf"),
         ({"kernel": len}, "unknown; known: linear"),
         ({"gamma": "wide"}, "gamma 'wide' unknown"),
