@@ -281,7 +281,8 @@ def test_missing_data_are_not_run_with_the_reason(tmp_path):
     def run(**settings):
         overrides = tiny(sizes=[20], of={"dataset": "adult"}, mirror=str(mirror), **settings)
         # No host is contacted: the test must not depend on a network.
-        offline = {"HTTPS_PROXY": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+        names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+        offline = dict.fromkeys(names, "http://127.0.0.1:9") | {"NO_PROXY": "", "no_proxy": ""}
         ended = snakemake(tmp_path, overrides, MEASURED, **offline)
         return ended.returncode, ended.stdout + ended.stderr
 
