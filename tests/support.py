@@ -37,7 +37,7 @@ def measurement(**fields: Any) -> dict[str, Any]:
     }
 
 
-def ran(*words: object, timeout: float = 300, **options: Any) -> subprocess.CompletedProcess[str]:
+def ran(*words: object, timeout: float = 900, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; `timeout` is to end tests that hang, and measures nothing."""
     return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=timeout, **options)
 

@@ -1,13 +1,10 @@
-import dataclasses
-
 import analysis_support as synthetic
 import pandas
 import pytest
 from curve_support import run
 from support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
-from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, pairs, read_runs
+from svmrepro.workflow.analysis.runs import Group, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
@@ -96,35 +93,6 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
     assert mixed.median("cpu_seconds") < 0.01
 
 
-def test_tables_say_how_to_get_what_is_not_installed(full):
-    results = load(full, synthetic.PAPER, ["noise-linear"])
-    assert "not installed" not in results.provenance()
-    assert "commit 0123456789+;" in results.provenance(), "of a changed checkout"
-    absent = {"status": "not_run", "reason": "not installed: libsvm-official (extra peers)"}
-    missing = MeasuredRun({**results.runs.runs[0].fields, "cpu_seconds": "", **absent})
-    runs = Runs((*results.runs.runs, missing))
-    said = dataclasses.replace(results, runs=runs).provenance()
-    assert said.endswith(" To measure solvers that are not installed: ./run pip install libsvm-official.")
-
-
-def test_reasons_are_said_in_words():
-    def group(**fields):
-        return Group((run("one", "smo", 10, **{"status": "not_run", **fields}),))
-
-    assert group(reason="no data").reason == "not run: no data"
-    absent = "not installed: libsvm-official (extra peers)"
-    assert group(reason=absent).reason == absent
-    assert group(status="memory_limit", memory_limit_mb="128.0").reason == "not run: needs more than 128 MB"
-    own = group(status="memory_limit", memory_limit_mb="")
-    assert own.reason == "not run: needs more than the solver's own limit of memory"
-    assert group(status="time_limit", time_limit="60.0").reason == "stopped: time limit of 60 s"
-    capped = "stopped at its cap of 10,000,000 steps"
-    assert group(status="iteration_limit", reason=capped).reason == capped
-    assert group(status="uncertified").reason == "no timing: certificate failed"
-    assert group(status="error", reason="boom").reason == "failed: boom"
-    assert Group(()).reason == "not run: no measurement"
-
-
 def _run(label, repeat, process, seconds, cpu="some"):
     fields = {"repeat": repeat, "run_id": process, "cpu_seconds": seconds, "machine.cpu": cpu}
     return run("one", label, 10, **fields)
@@ -135,9 +103,6 @@ def test_two_processes_make_a_pair_only_where_a_kill_left_no_other():
     assert pairs(first, Group((_run("b", "0", "q", 1.0),)), "cpu_seconds") == ([2.0], [1.0])
     assert pairs(first, Group((_run("b", "1", "q", 1.0),)), "cpu_seconds") == ([], [])
     assert pairs(first, Group((_run("b", "0", "q", 1.0, cpu="another"),)), "cpu_seconds") == ([], [])
-
-
-def test_pairs_come_from_one_process_where_there_are_any():
     first = Group((_run("a", "0", "p", 2.0), _run("a", "1", "q", 8.0)))
     second = Group((_run("b", "0", "p", 1.0), _run("b", "1", "p", 1.0)))
     assert pairs(first, second, "cpu_seconds") == ([2.0], [1.0])

@@ -1,7 +1,6 @@
 """Result files from elsewhere or damaged: refused in one line with file, place and fault."""
 
 import json
-import math
 
 import pytest
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
@@ -74,9 +73,7 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
 @pytest.mark.parametrize(
     ("kind", "column", "text", "message"),
     [
-        ("run", "n", "", "is not a number of examples"),
         ("run", "n", "050", "is not a number of examples"),
-        ("run", "n", "²", "is not a number of examples"),
         ("run", "n", "9" * 400, "is not a number of examples"),
         ("run", "status", "solved", "is not one of error, "),
         ("run", "flagged", "", "is neither true nor false"),
@@ -84,11 +81,9 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
         ("run", "iterations", "-7", "is not a count"),
         ("run", "work.nonzeros", "1e400", "is beyond all measure"),
         ("run", "certificate.dual", "nan", "is not a number"),
-        ("run", "certificate.dual", "1_000", "is not a number"),
         ("run", "certificate.passed", "perhaps", "is neither true nor false"),
         ("run", "cpu_seconds", "-1", "is negative"),
         ("run", "contender", " ", "is not a valid name"),
-        ("run", "contender", "x" * 1000, "is not a valid name"),
         ("run", "experiment", "\x1b[31m", "cannot be printed"),
         ("run", "machine.cpu", "\u2028", "cannot be printed"),
         ("fit", "exponent", "inf", "is not a number"),
@@ -96,10 +91,8 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
         ("fit", "low", "", "an interval has both ends or none"),
         ("fit", "points", "-1", "is not a count"),
         ("ratio", "ratio", "0", "is not positive"),
-        ("ratio", "ratio", "-2", "is not positive"),
         ("ratio", "ratio", "1e-200", "is not positive"),
         ("ratio", "high", "1e300", "is beyond all measure"),
-        ("ratio", "n", "5e1", "is not a number of examples"),
         ("claim", "verdict", "perhaps", "is not one of does not hold, holds, "),
         ("claim", "measured", "a\rb", "holds a character that cannot be printed"),
     ],
@@ -129,11 +122,8 @@ RECORD = {
     [
         (("measured",), "yesterday", "measured: 'yesterday' is not a date"),
         (("scale",), "\ud800", "scale: .* cannot be printed"),
-        (("scale",), ["smoke"], "scale: must be text, not"),
         (("claims", "mini", "first"), "perhaps", "claims: mini: first: 'perhaps' is not one of"),
-        (("rows", 0, "n"), 50, r"rows\[0\]\.n: must be text, not 50"),
         (("rows", 0, "n"), "050", r"rows\[0\]: n: '050' is not a number of examples"),
-        (("rows", 0, "experiment"), None, r"rows\[0\]\.experiment: must be text, not None"),
         (("rows", 0, "point"), "x", r"rows\[0\]: point: 'x' is not a number"),
         (("rows", 0, "setting"), {"C": 1}, r"rows\[0\]\.setting\.C: must be text, not 1"),
         (("rows", 0, "runs", ""), {"status": "optimal"}, r"rows\[0\]\.runs\.'': key 'counts' is missing"),
@@ -145,7 +135,6 @@ RECORD = {
         ),
         (("rows", 0, "runs", "", "counts", "\0"), 3.0, r"runs\.'': counts: .* cannot be printed"),
         (("rows", 0, "runs", "", "counts", "iterations"), -1, "iterations: -1 is not a count"),
-        (("rows", 0, "runs", "", "counts", "certificate.dual"), math.nan, "nan is beyond all measure"),
         (("rows", 0, "runs", "", "counts", "certificate.dual"), 10**400, "is beyond all measure"),
         (("rows", 1), RECORD["rows"][0], "rows: a second row for mini, one, 50, smo"),
     ],

@@ -37,15 +37,6 @@ def test_nested_sizes_lie_between_the_others():
         configured(sizes=[1605, 3185], nested=[1900, 99999])
 
 
-def test_sizes_of_the_command_line_stand_alone():
-    assert configured().nested
-    assert configured(sizes=[1605, 3185]).sizes == (1605, 3185)
-
-
-def test_the_smoke_scale_has_none():
-    assert not any(each.nested for each in load_config({"scale": "smoke"}).experiments)
-
-
 def test_a_contender_can_leave_nested_sizes_out():
     experiment = configured()
     rows = {row.n: {each.label for each in row.contenders} for row in jobs.instances(experiment)}
@@ -87,12 +78,3 @@ def test_tables_and_figures_show_them_apart(results):
     assert "the paper's sizes alone" in exponents and "7: 1,605" in exponents
     assert "1,900" not in (folder / "support-vectors.md").read_text()
     assert "small marks" in paths.figure(config, synthetic.PAPER, "loglog-adult-linear")["svg"].read_text()
-
-
-def test_sizes_between_of_which_none_was_run_are_left_out(tmp_path):
-    config = synthetic.make_config(tmp_path, [NAME], sizes=OWN, nested=NESTED)
-    made = [row for row in synthetic.records(config, NAME) if row["n"] not in NESTED]
-    synthetic.analyse(config, {NAME: made})
-    tabulate.run(config, synthetic.PAPER, ["timing-adult-linear"])
-    text = paths.table(config, synthetic.PAPER, "timing-adult-linear")["md"].read_text()
-    assert "Fitted exponents" in text and "Sizes between the paper's" not in text

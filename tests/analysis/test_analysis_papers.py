@@ -27,11 +27,6 @@ def test_refit_agrees_with_the_printed_exponent(experiment, contender):
     assert fit.exponent.value == pytest.approx(PLATT.exponent(experiment, contender), abs=0.1)
 
 
-def test_a_paper_without_files_prints_nothing(tmp_path):
-    nothing = PaperNumbers(tmp_path, "nobody2000")
-    assert nothing.sizes("any") == () and nothing.series("any", "smo") == {} and nothing.machine == ""
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

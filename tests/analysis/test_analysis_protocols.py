@@ -1,11 +1,9 @@
 """Measurements by different protocols of timing: their seconds are never combined, and each step says so."""
 
 import analysis_support as synthetic
-import pytest
 from support import rows_of as rows
 from svmrepro.workflow.analysis.runs import CPU, read_runs
 from svmrepro.workflow.analysis.tidy import mixed_protocols
-from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.judgement.reference_check import compare, protocols, summarise
 
@@ -54,14 +52,6 @@ def test_seconds_of_two_protocols_meet_in_no_median_and_no_ratio(tmp_path, capsy
     assert "kind of hardware" not in text
 
 
-def test_one_protocol_other_than_the_first_is_named_below_tables_and_the_first_is_not(tmp_path, capsys):
-    for name, pinned in (("pinned", True), ("usual", False)):
-        config = analysed(tmp_path / name, lambda line, pinned=pinned: pinned)
-        text = paths.table(config, synthetic.PAPER, f"timing-{NAME}")["md"].read_text()
-        assert ("timing protocol 1, pinned" in text) is pinned
-    assert capsys.readouterr().out == ""
-
-
 def test_check_and_compare_name_protocols_that_differ(tmp_path):
     read = []
     for name, pinned in (("usual", False), ("pinned", True)):
@@ -76,26 +66,6 @@ def test_check_and_compare_name_protocols_that_differ(tmp_path):
     assert not compare(usual, usual).remarks
     del usual["protocols"]  # an older record
     assert not compare(usual, record(read[0])).remarks
-
-
-def test_a_run_to_be_compared_tells_its_protocols(tmp_path):
-    config = analysed(tmp_path, lambda line: line["repeat"] == 2)
-    source = paths.measurements(config, synthetic.PAPER, NAME)
-    target = tmp_path / "other" / synthetic.PAPER / "measurements.csv"
-    target.parent.mkdir(parents=True)
-    target.write_bytes(source.read_bytes())
-    run = read_run(tmp_path / "other", [synthetic.PAPER])
-    assert run.protocols == ("1", "1, pinned") and run.record["protocols"] == ["1", "1, pinned"]
-
-
-@pytest.mark.parametrize("share", [None, 0.01, 0.2])
-def test_stolen_time_is_told_below_a_table_and_only_where_there_was_any(tmp_path, share):
-    config = synthetic.make_config(tmp_path, [NAME])
-    noise = {} if share is None else {"noise": {"steal": share, "turbo": None}}
-    lines = [{**line, **noise} if line["repeat"] == 0 else line for line in synthetic.records(config, NAME)]
-    synthetic.analyse(config, {NAME: lines}, figures=True)
-    text = paths.table(config, synthetic.PAPER, f"timing-{NAME}")["md"].read_text()
-    assert ("the hypervisor took more than 5 % of the time" in text) is (share == 0.2)
 
 
 def test_lines_that_were_not_timed_mix_no_protocols():

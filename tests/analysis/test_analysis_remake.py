@@ -7,9 +7,7 @@ from pathlib import Path
 import analysis_support as synthetic
 import pyarrow.parquet as pq
 import pytest
-from support import rows_of
 from svmrepro.workflow.analysis.columns import field_of
-from svmrepro.workflow.analysis.parquet import read_parquet, write_parquet
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import collect, remake
@@ -75,15 +73,6 @@ def test_a_folder_without_measurements_is_refused(tmp_path):
     broken.write_bytes(b"PAR1")
     with pytest.raises(StepError, match="is not a Parquet file"):
         remake.run(tmp_path, tmp_path / "again")
-
-
-def test_parquet_keeps_every_value(full, tmp_path):
-    text = paths.measurements(full, synthetic.PAPER).read_text()
-    write_parquet(text, tmp_path / "one.parquet")
-    (tmp_path / "two.csv").write_text(read_parquet(tmp_path / "one.parquet"))
-    before, after = rows_of(paths.measurements(full, synthetic.PAPER)), rows_of(tmp_path / "two.csv")
-    assert remake.difference(before, after) == ""
-    assert {row["flagged"] for row in after} <= {"true", "false"}
 
 
 def test_columns_have_a_meaning_a_unit_and_a_licence(full):

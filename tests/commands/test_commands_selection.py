@@ -1,7 +1,5 @@
 """Solvers and data sets chosen by name: `svmrepro run -s SOLVER -d DATASET`."""
 
-import re
-
 import pytest
 from commands_support import svmrepro, told
 from svmrepro.workflow.commands.selection import FOLDERS, selected
@@ -81,12 +79,3 @@ def test_a_run_that_finds_everything_there_sums_up_too(tmp_path):
     assert ended.stdout.startswith("Nothing to be done")
     assert (tmp_path / "results/selected/smoke/platt1998/timing-noise-linear.md").is_file()
     assert not (tmp_path / "results/smoke").exists()
-
-
-def test_data_that_could_not_be_fetched_are_part_of_the_summary(tmp_path):
-    words = ["run", "heart", "-s", "smo", "-d", "heart", "--scale", "smoke", "--config", "repeats=1"]
-    ended = svmrepro(tmp_path, *words)
-    assert ended.returncode == 0, ended.stderr
-    lines = ended.stdout.splitlines()
-    assert any(re.fullmatch(r"Scale smoke: \d+ not run\.", line) for line in lines), ended.stdout
-    assert not any(line.startswith("data set heart") for line in lines)  # this is what `fetch` answers

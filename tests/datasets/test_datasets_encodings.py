@@ -22,11 +22,6 @@ def test_each_value_of_a_column_has_a_column():
     assert all(np.all(np.diff(row.indices) > 0) for row in found)
 
 
-def test_columns_are_scaled_to_the_unit_interval():
-    found = unit_interval(X)
-    assert found.tolist() == [[1, 1, 0], [0, 0.5, 0], [1, 0, 0], [1 / 3, 1, 0]]
-
-
 def test_columns_are_standardised():
     found = standardised(X)
     assert found[:, :2].mean(axis=0) == pytest.approx([0, 0], abs=1e-15)

@@ -1,13 +1,11 @@
 """The generators: definitions, nested sizes, and identical numbers for a seed."""
 
 import hashlib
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from datasets_support import refused
 from scipy import sparse, stats
-from sklearn.svm import LinearSVC
 from svmrepro.datasets import GENERATORS, DataError, generate
 from svmrepro.datasets.generators import generator_key
 from svmrepro.datasets.generators.documents import document_frequencies
@@ -86,16 +84,11 @@ def test_separable_is_separable_with_its_margin():
     assert np.all(data.y * (X @ w) > 0.0)
 
 
-@pytest.mark.parametrize("name", ["separable", "noise"])
-def test_a_tenth_of_the_bits_is_one(name):
-    X = dense(generate(name, n=4000))
-    share = X.mean(axis=1) * 300
-    assert abs(X.mean() - 0.1) < 0.002
-    assert 4.5 < share.std() < 6.0, "independent bits: binomial, standard deviation 5.2"
-
-
 def test_noise_has_fair_labels_that_no_bit_tells():
     data = generate("noise", n=10_000, seed=1)
+    ones = dense(data).mean(axis=1) * 300
+    assert abs(ones.mean() - 30.0) < 0.6
+    assert 4.5 < ones.std() < 6.0, "independent bits: binomial, standard deviation 5.2"
     assert abs(data.y.mean()) < 0.04
     correlation = dense(data).T @ data.y / 10_000
     assert np.max(np.abs(correlation)) < 5 * np.sqrt(0.1 / 10_000)
@@ -156,22 +149,6 @@ def test_documents_have_the_shape_of_rcv1():
     assert 8.0 < expected[99] / expected[999] < 10.0 and 9.0 < expected[999] / expected[9999] < 11.0
 
 
-def test_weights_of_documents_are_log_tf_idf():
-    X = generate("rcv1-like", n=3000, seed=2).X
-    seen = np.bincount(X.indices, minlength=47236) / 3000
-    idf = np.sort(-np.log(document_frequencies()))
-    # Columns sorted by frequency; rank and idf of the hundred most frequent terms are known well enough.
-    columns = np.argsort(-seen, kind="stable")[:100]
-    assert np.corrcoef(columns, np.arange(100))[0, 1] < 0.5, "columns are in no order of frequency"
-    ratios = []
-    for i in range(500):
-        row = dict(zip(X[i].indices, X[i].data, strict=True))
-        known = [(row[c], idf[rank]) for rank, c in enumerate(columns) if c in row]
-        ratios += [a * idf2 / (b * idf1) for (a, idf1), (b, idf2) in pairwise(known)]
-    # Pairs of terms that both occur once: in 36 % of the pairs the values have the ratio of their idf.
-    assert 0.25 < np.mean(np.abs(np.log(ratios)) < 0.05) < 0.55
-
-
 def test_shares_of_positives_label_the_same_documents():
     many, few = (generate("rcv1-like", n=8000, seed=3, positives=share) for share in (0.474, 0.03))
     assert (many.X != few.X).nnz == 0
@@ -181,25 +158,14 @@ def test_shares_of_positives_label_the_same_documents():
     assert generator_key("rcv1-like", 100, 0, 0.03) != generator_key("rcv1-like", 100, 0)
 
 
-def test_documents_can_be_told_apart_by_a_plane_and_not_quite():
-    data = generate("rcv1-like", n=12_000, seed=4)
-    model = LinearSVC(C=0.3).fit(data.X[:9000], data.y[:9000])
-    assert 0.75 < model.score(data.X[9000:], data.y[9000:]) < 0.95
-
-
 @pytest.mark.parametrize(
     ("arguments", "share", "start"),
     [
         (("checkers", 10), None, "unknown generator 'checkers'; known: separable"),
         (("noise", 1), None, "noise: n = 1: "),
-        (("noise", 10.0), None, "noise: n = 10.0: "),
-        (("noise", True), None, "noise: n = True: "),
         (("noise", 10, -1), None, "noise: seed = -1: "),
-        (("noise", 10, 1.5), None, "noise: seed = 1.5: "),
         (("noise", 10), 0.5, "noise: positives = 0.5: "),
-        (("rcv1-like", 10), 0.0, "rcv1-like: positives = 0.0: "),
         (("rcv1-like", 10), 1.5, "rcv1-like: positives = 1.5: "),
-        (("rcv1-like", 10), True, "rcv1-like: positives = True: "),
     ],
 )
 def test_bad_requests(arguments, share, start):

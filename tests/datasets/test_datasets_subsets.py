@@ -96,15 +96,3 @@ def test_the_file_of_all_sets_is_as_good(monkeypatch, mirror, tmp_path):
     assert np.array_equal(data.X, VALUES[ORDER - 1]) and np.array_equal(data.y, SIGNS[ORDER - 1])
     assert (tmp_path / "raw" / "toy" / "all.mat").exists()
     assert not (tmp_path / "raw" / "toy" / "toy.csv").exists()
-
-
-def test_keys_change_with_the_rows(monkeypatch):
-    keys = []
-    for dense, seed in ((True, 7), (True, 8), (False, 7)):
-        use(monkeypatch, dense=dense, seed=seed)
-        keys += [datasets.content_key("toy", n) for n in (30, 40)]
-    assert len(set(keys)) == 6
-    use(monkeypatch)
-    whole = datasets.content_key("toy")
-    use(monkeypatch, seed=8)
-    assert datasets.content_key("toy") == whole, "the whole set is not permuted"

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 import yaml
-from docs_support import PROJECT, Tree, blocks, papers, run, text_of, the_block
+from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
 from svmrepro import datasets
 from svmrepro.workflow.commands import COMMANDS as SUBCOMMANDS
 from svmrepro.workflow.commands.selection import selected
@@ -116,12 +116,6 @@ def test_your_own_data(tmp_path):
         assert f"\n{job} " in out
 
 
-def test_findings_have_a_section_of_each_paper():
-    named = re.findall(r"^## (\w+) (\d{4}) \(\w+ scale, commit \w+\)$", text_of("FINDINGS.md"), re.M)
-    assert [name.lower() + year for name, year in named] == papers()
-    assert len(named) == text_of("FINDINGS.md").count("\n## ")
-
-
 def anchors(page):
     """Return the anchors that code hosts give to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
@@ -137,8 +131,3 @@ def test_links_lead_somewhere(page):
         file = (PROJECT / page).parent / path if path else PROJECT / page
         assert file.exists(), target
         assert not anchor or anchor in anchors(file), target
-
-
-def test_every_paper_is_listed():
-    named = re.findall(r"\]\(papers/(\w+)\.md\) \|", text_of("docs/papers.md"))
-    assert named == papers()

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 from docs_support import PROJECT, run
-from report_browser import browsing
-from sitekit.examples import Examples
+from report_browser import Watched, chromium
 from sitekit.main_findings import main_findings
-from sitekit.papers import PaperPage
-from sitekit.texts import TextError, Texts
+from sitekit.texts import Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
 
@@ -56,53 +54,6 @@ def test_a_paper_shows_all_of_its_reference_run(site, paper):
     assert re.findall(r'<tr id="claim-([^"]+)', shown) == [line.split(",")[1] for line in claims]
 
 
-@pytest.fixture
-def texts(tmp_path):
-    (tmp_path / "docs" / "sub").mkdir(parents=True)
-    (tmp_path / "docs" / "use.md").touch()
-    (tmp_path / "data.csv").touch()
-    (tmp_path / "FINDINGS.md").write_text(
-        "# Title\n\nFirst.\n\n## One\n\n"
-        "To [the\ndata](data.csv), [use](docs/use.md#way), [the top](FINDINGS.md) and [a folder](docs).\n\n"
-        "```sh\n[x](nowhere)\n```\n\n## Two words\n\nLast.\n"
-    )
-    return Texts(tmp_path / "docs", "sub/page")
-
-
-def test_links_of_a_section_lead_on_from_its_page(texts):
-    assert texts.opening("FINDINGS.md") == "First."
-    assert texts.section("FINDINGS.md", "Two") == ("Two words", "Last.")
-    text, fence = texts.section("FINDINGS.md", "One").body.split("\n\n")
-    assert text == (
-        "To [the\ndata](../../data.csv), [use](../use.md#way), [the top](../papers.md) and a folder."
-    )
-    assert fence == "```sh\n[x](nowhere)\n```"
-    assert {file.name for file in texts.read} == {"FINDINGS.md"}
-
-
-@pytest.mark.parametrize("heading", ["Three", ""])
-def test_a_missing_or_ambiguous_section_is_named(texts, heading):
-    with pytest.raises(TextError, match=r"FINDINGS\.md has (no section|2 sections) whose heading begins"):
-        texts.section("FINDINGS.md", heading)
-
-
-def test_a_link_that_leads_nowhere_is_named(texts):
-    with pytest.raises(TextError, match=r"a link leads to gone\.md, which does not exist"):
-        texts.linked("See [it](gone.md).", texts.folder)
-
-
-def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
-    (tmp_path / "config").symlink_to(PROJECT / "config")
-    (tmp_path / "FINDINGS.md").write_text("# None yet\n")
-    texts = Texts(tmp_path / "docs", "papers/platt1998")
-    page = PaperPage(texts, "platt1998")
-    assert "No reference run is committed yet" in page.state()
-    assert page.findings() == page.verdicts() == page.artefacts() == ""
-    (tmp_path / "results").symlink_to(PROJECT / "results")
-    with pytest.raises(TextError, match=r"FINDINGS\.md has no section .* 'Platt 1998'"):
-        PaperPage(texts, "platt1998").findings()
-
-
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_page_starts_with_three_findings(paper):
     lines = main_findings(Texts(PROJECT / "docs", f"papers/{paper}"), paper).splitlines()
@@ -112,23 +63,6 @@ def test_a_page_starts_with_three_findings(paper):
     )
 
 
-def test_a_paper_without_main_claims_is_named(tmp_path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "verdicts.md").write_text("| Platt 1998 | it (`x`) | holds | 1 | – |\n")
-    with pytest.raises(TextError, match=r"has 1 claims of platt1998, not 3"):
-        main_findings(Texts(tmp_path / "docs", "papers/platt1998"), "platt1998")
-
-
-def test_examples_of_a_page_run_like_a_notebook(texts):
-    page = "```python\nx = 3\n```\n\n```python\nprint(2 * x)\n```\n\n```python\nprint(1 / 0)\n```\n"
-    examples = Examples(texts, page)
-    assert examples.output(1) == "```text\n```" and examples.output(2) == "```text\n6\n```"
-    with pytest.raises(TextError, match="Python block 3: ZeroDivisionError"):
-        examples.output(3)
-    with pytest.raises(TextError, match="3 Python blocks, no number 4"):
-        examples.output(4)
-
-
 def test_the_page_of_the_measurements_shows_what_its_examples_print(site):
     page = (site / "data.html").read_text(encoding="utf-8")
     assert (
@@ -136,38 +70,31 @@ def test_the_page_of_the_measurements_shows_what_its_examples_print(site):
     )
 
 
-@pytest.fixture(scope="module")
-def browser(site, tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("width", "colours"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_every_page_can_be_read(browser, site, width, colours):
-    metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.call("Emulation.setDeviceMetricsOverride", metrics)
-    media = {"features": [{"name": "prefers-color-scheme", "value": colours}]}
-    browser.call("Emulation.setEmulatedMedia", media)
-    scrolling = 0
-    for page in sorted(file for file in site.rglob("*.html") if file.relative_to(site).parts[0][0] != "_"):
-        browser.open(page)
-        browser.wait("document.readyState === 'complete'")
-        found = browser.run(LOOK)
-        assert found["content"] <= found["window"] == width, page
-        assert set(found["scrolling"]) <= {"auto"}, f"{page}: something is cut off"
-        assert all(natural > 0 and shown <= width for natural, shown in found["images"]), page
-        assert (found["ground"] < 0.1) == (colours == "dark"), page
-        contrast, where = found["contrast"]
-        assert contrast >= 3, f"{page}: {where}"
-        scrolling += len(found["scrolling"])
-    # Otherwise nothing was wide enough for the test to mean anything.
-    assert scrolling > 10
-
-
-def test_nothing_complains_and_no_network_is_asked(browser):
-    """Fail on any browser complaint during the tests above."""
-    assert browser.complaints == []
-    assert browser.requests == []
+def test_every_page_can_be_read(site):
+    with chromium() as browser:
+        for width, colours in ((1280, "light"), (1280, "dark"), (390, "light")):
+            watched = Watched(
+                browser,
+                viewport={"width": width, "height": 844},
+                color_scheme=colours,
+                is_mobile=width < 500,
+            )
+            scrolling = 0
+            for page in sorted(site.rglob("*.html")):
+                if page.relative_to(site).parts[0].startswith("_"):
+                    continue
+                watched.page.goto(page.as_uri())
+                found = watched.page.evaluate(LOOK)
+                assert found["content"] <= found["window"] == width, page
+                assert set(found["scrolling"]) <= {"auto"}, f"{page}: something is cut off"
+                assert all(natural > 0 and shown <= width for natural, shown in found["images"]), page
+                assert (found["ground"] < 0.1) == (colours == "dark"), page
+                contrast, where = found["contrast"]
+                assert contrast >= 3, f"{page}: {where}"
+                scrolling += len(found["scrolling"])
+            # Otherwise nothing was wide enough for the test to mean anything.
+            assert scrolling > 10
+            watched.finish()

@@ -2,12 +2,10 @@
 
 import re
 
-import jinja2
-import pandas as pd
 import pytest
 from docs_support import PROJECT, text_of
-from sitekit.numbers import Numbers, deciding, filled, fixed, percent, rounded, spread
-from sitekit.root_texts import TEXTS, environment, main, written
+from sitekit.numbers import Numbers
+from sitekit.root_texts import TEXTS, written
 from sitekit.texts import TextError
 
 #: What may have a digit in a template: names of papers, of their parts and of data sets.
@@ -34,32 +32,7 @@ def numbers(tmp_path):
     folder = tmp_path / "results" / "reference" / "default" / "paper"
     folder.mkdir(parents=True)
     (folder / "table.csv").write_text("set,n,seconds,reason\na,10,0.5,\na,20,1.25,\nb,10,,stopped\n")
-    (folder / "claims.csv").write_text(
-        "verdict,id,kind,counted,measured\n"
-        "holds,one,headline,yes,a: 2 [1 … 3]\n"
-        "does not hold,two,detail,no,rule met by 1 of 2; worst: b: 0.1; range 0.1 (b) to 2 (a)\n"
-    )
-    (folder / "claims.md").write_text(
-        "*Paper; last measured 2026-01-02; A (R) B; commit ab, cd; 1,234 measurements, 5 flagged for load.*\n"
-    )
     return Numbers(tmp_path)
-
-
-def test_numbers_by_row_and_column(numbers):
-    assert numbers.cell("default/paper/table", "seconds", set="a", n=20) == 1.25
-    assert numbers.cell("default/paper/table", "reason", set="b") == "stopped"
-    assert list(numbers.column("default/paper/table", "seconds", set="a")) == [0.5, 1.25]
-    assert numbers.rows("default/paper/table") == 3
-    assert numbers.run_of("default/paper")[:3] == ("2026-01-02", "A (R) B", "ab, cd")
-    assert numbers.run_of("default/paper").measurements == 1234
-    assert numbers.tally("default/paper") == {
-        **dict.fromkeys(numbers.tally("default/paper"), 0),
-        "all": 1,
-        "holds": 1,
-    }
-    assert numbers.extent("default/paper/two") == "0.1 to 2"
-    assert deciding(numbers.claim("default/paper/two").measured) == "rule met by 1 of 2; worst: b: 0.1"
-    assert {file.name for file in numbers.read} == {"table.csv", "claims.csv", "claims.md"}
 
 
 @pytest.mark.parametrize(
@@ -76,37 +49,6 @@ def test_numbers_by_row_and_column(numbers):
 def test_a_number_that_is_not_there_is_an_error(numbers, table, column, where, message):
     with pytest.raises(TextError, match=message):
         numbers.cell(table, column, **where)
-
-
-def test_an_unknown_word_is_an_error(numbers):
-    with pytest.raises(jinja2.UndefinedError, match="printd"):
-        environment(numbers).from_string("{{ printd() }}").render()
-
-
-def test_texts_can_be_checked(capsys):
-    assert main(["--check"]) == 0
-    assert capsys.readouterr().out == ""
-
-
-def test_numbers_as_words():
-    assert [fixed(1234.5, 1), fixed(-0.004), fixed(-0.4, 0)] == ["1,234.5", "0.00", "0"]
-    assert [rounded(1234.5), rounded(0.0996), rounded(0.0), rounded(99.7)] == ["1,200", "0.10", "0", "100"]
-    assert percent(-0.051) == "-5 %"
-    assert spread(pd.Series([3.14159, 1.0])) == "1.0 to 3.1"
-    assert spread(pd.Series([1.0, 1.0])) == "1.0"
-    with pytest.raises(TextError, match="nan"):
-        fixed(float("nan"))
-
-
-def test_prose_is_filled_and_tables_are_not():
-    table = "| " + "x" * 120 + " |\n| --- |"
-    words = " ".join(["word"] * 40)
-    text = filled(f"# Title\n\n{words} 5 %\n\n{table}\n\n- {words}\n- b\n\n```sh\n{words}\n```\n")
-    assert table in text
-    assert f"\n{words}\n" in text  # code
-    assert max(len(line) for line in text.splitlines() if "word" in line and line != words) <= 110
-    assert "\n  word" in text  # the hanging lines of an item
-    assert text.endswith("```\n")
 
 
 def test_counts_of_verdicts_are_those_of_the_reference_runs():

@@ -81,15 +81,19 @@ def rows(config: Config) -> tuple[jobs.Instance, ...]:
 
 
 def measure(
-    config: Config, job: str = "all", stream: io.StringIO | None = None, log: str = "log.txt"
+    config: Config,
+    job: str = "all",
+    stream: io.StringIO | None = None,
+    log: str | Path = "log.txt",
+    experiment: Experiment | None = None,
 ) -> tuple[list[dict[str, Any]], str]:
     """Measure a job in this process, in the working folder; return its lines and its messages."""
     stream = stream or io.StringIO()
-    experiment = the_experiment(config)
+    experiment = experiment or the_experiment(config)
     part = jobs.job(config, experiment, job)
     with JobProgress(config, experiment, part, Path(log), stream) as progress:
         measure_job(config, experiment, part, progress)
-    return read_lines(paths.job_file(config, "platt1998", EXPERIMENT, job)), stream.getvalue()
+    return read_lines(paths.job_file(config, experiment.paper, experiment.name, job)), stream.getvalue()
 
 
 def journal(config: Config) -> Journal:

@@ -7,10 +7,7 @@ import yaml
 from engine_support import PROJECT, prepare
 from svmrepro.workflow.configuration import paths
 
-PROFILES = {
-    name: yaml.safe_load((PROJECT / "profiles" / name / "config.yaml").read_text())
-    for name in ("default", "slurm")
-}
+PROFILE = yaml.safe_load((PROJECT / "profiles" / "slurm" / "config.yaml").read_text())
 
 
 def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes():
@@ -21,13 +18,7 @@ def test_timed_jobs_and_the_compiler_alone_go_to_the_nodes():
             if "localrule: True" not in rule:
                 sent.append(rule.partition(":")[0].removeprefix("rule").strip())
     assert sorted(sent) == ["compile_solvers", "measure"]
-    assert PROFILES["slurm"]["set-threads"] == dict.fromkeys(sent, 1)
-
-
-def test_the_profile_says_what_the_other_one_says():
-    differ = {"cores"}  # there the machine's cores, here those of a job that stays
-    shared = PROFILES["default"].keys() - differ
-    assert all(PROFILES["slurm"][key] == PROFILES["default"][key] for key in shared)
+    assert PROFILE["set-threads"] == dict.fromkeys(sent, 1)
 
 
 def test_clocks_wait_for_those_of_their_own_machine_and_job(monkeypatch):

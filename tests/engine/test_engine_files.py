@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 from engine_support import on_full_disk, unprivileged
 from support import measurement, ran
-from svmrepro.datasets.locks import owner
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.locks import any_lock, lock
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import Measurement, decode, encode, read_lines
 
@@ -254,26 +253,3 @@ def test_lock_waits_says_for_whom_and_ends_with_its_process(tmp_path):
         since = re.fullmatch(rf"process {holder.pid} on [\w.-]+ \(since (.*)\)", owner)
         assert 0 <= (datetime.now(UTC) - datetime.fromisoformat(since[1])).total_seconds() < 120
     holder.join(10)
-
-
-def test_a_lock_that_somebody_scribbled_on_has_no_known_owner(tmp_path):
-    path = tmp_path / "job.lock"
-    whole = "77 node-1.example 2026-11-22T22:31:50Z"
-    with lock(path), path.open("rb") as stream:
-        assert str(owner(stream.fileno())).startswith(f"process {os.getpid()} on ")
-        for text in ("²", "", "-5", "x", f"{whole} x", whole.replace("node", "\x1b[2J"), "9" * 400):
-            path.write_text(text)
-            assert not str(owner(stream.fileno())).startswith("process ")
-        for text, said in (
-            ("77", "process 77"),  # the format of an earlier version
-            (whole, "process 77 on node-1.example (since 2026-11-22T22:31:50Z)"),
-        ):
-            path.write_text(text)
-            assert str(owner(stream.fileno())) == said
-
-
-def test_slots_are_shared_by_as_many(tmp_path):
-    with any_lock(tmp_path, 2) as first, any_lock(tmp_path, 2) as second:
-        assert {first, second} == {0, 1}
-    with any_lock(tmp_path, 2) as again:
-        assert again == 0

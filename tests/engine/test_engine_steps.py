@@ -4,17 +4,13 @@ import csv
 import io
 import os
 import threading
-from importlib import metadata
 from pathlib import Path
 
 import pytest
-from engine_support import measure, prepare, solver, tiny
-from svmrepro.workflow.configuration.model import read_config
+from engine_support import measure, prepare, solver
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
-from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.locks import any_lock
-from svmrepro.workflow.measurement import contender_run, job_progress
-from svmrepro.workflow.steps import compile
+from svmrepro.workflow.measurement import job_progress
 
 
 @pytest.mark.parametrize(
@@ -37,32 +33,6 @@ def test_a_fault_of_ours_keeps_its_traceback():
         run_safely(lambda: 1 // 0)
 
 
-def test_what_is_not_installed_is_not_compiled_and_says_how_to_get_it(tmp_path, monkeypatch):
-    installed, absent = metadata.version, {"libsvm-official", "thundersvm-cpu"}
-
-    def version(package):
-        if package in absent:
-            raise metadata.PackageNotFoundError(package)
-        return "1.0" if package in ("libsvm-official", "thundersvm-cpu") else installed(package)
-
-    monkeypatch.setattr(metadata, "version", version)
-    # Compiled by the smoke scale as well.
-    storage = {"smo": "index", "libsvm-package": "csr", "thundersvm": "csr"}
-    overrides = tiny({name: {"solver": name, "storage": kept} for name, kept in storage.items()})
-    plan = Plan(overrides)
-    assert plan.combinations == ["smo linear index"]
-    output = tmp_path / "compiled.txt"
-    assert compile.run(plan.config, output) is None
-    assert output.read_text() == "smo linear index\n"
-    assert contender_run.not_installed("libsvm-package") == "not installed: libsvm-official (extra peers)"
-    assert contender_run.not_installed("onedal") == "not installed: scikit-learn-intelex (extra peers)"
-    assert contender_run.not_installed("thundersvm") == "not installed: thundersvm-cpu (extra peers)"
-    # Once installed, it is compiled: the file that records what is compiled gets another name.
-    absent.clear()
-    assert "libsvm-package linear csr" in Plan(overrides).combinations
-    assert Plan(overrides).compiled != plan.compiled
-
-
 def test_a_file_that_is_no_table_is_named(tmp_path):
     path = tmp_path / "fits.csv"
     with pytest.raises(StepError, match=r"fits\.csv: No such file"), reading_table(path):
@@ -72,15 +42,6 @@ def test_a_file_that_is_no_table_is_named(tmp_path):
         path.read_text(encoding="utf-8")
     with pytest.raises(StepError, match=r"fits\.csv: is not a table"), reading_table(path):
         list(csv.reader(["x" * (csv.field_size_limit() + 1)]))
-
-
-def test_a_configuration_that_no_run_wrote_is_named(tmp_path):
-    path = tmp_path / "config.json"
-    for text in (None, "{", "[]", "{}", '{"papers": {"platt1998": {}}}'):
-        if text is not None:
-            path.write_text(text)
-        with pytest.raises(StepError, match=r"config\.json: is not a resolved configuration"):
-            read_config(path)
 
 
 def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path):

@@ -1,4 +1,4 @@
-"""One contender on one problem: its certificate, and what the contenders of a row share."""
+"""One contender on one problem: its certificate and its limits."""
 
 import math
 from dataclasses import replace
@@ -24,42 +24,6 @@ def experiment():
 def examples(n=60, d=4, seed=3):
     X = np.random.default_rng(seed).normal(size=(n, d))
     return X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
-
-
-def verdicts(experiment, monkeypatch, names=NAMES):
-    """Return the verdicts on the contenders' runs, and how often kernel values were computed."""
-    count = 0
-    real = contender_run.gram_matrix
-
-    def counted(problem):
-        nonlocal count
-        count += 1
-        return real(problem)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(contender_run, "gram_matrix", counted)
-        row = ContenderRuns(experiment, *examples())
-        return [row.run(experiment.contenders[name]) for name in names], count
-
-
-def test_kernel_values_are_shared(experiment, monkeypatch):
-    shared, once = verdicts(experiment, monkeypatch)
-    # A process that resumes after a kill starts in the middle of a row; its certificates are the same.
-    rest, _ = verdicts(experiment, monkeypatch, NAMES[1:])
-    assert [line["certificate"] for line in rest] == [line["certificate"] for line in shared[1:]]
-    monkeypatch.setattr(contender_run, "GRAM_BYTES", 8 * 60**2 - 1)
-    alone, never = verdicts(experiment, monkeypatch)
-    assert (once, never) == (1, 0)
-    for one, other in zip(shared, alone, strict=True):
-        assert one["status"] == other["status"] == "optimal", one["reason"]
-        found, expected = ({**line["certificate"], "promise": 0, "relaxed": 0} for line in (one, other))
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_dense_examples_may_be_kept_as_rows_of_entries(experiment):
-    """Solvers are warmed with dense data, whatever the storage; few features are then kept as columns."""
-    sparse = replace(experiment.contenders["smo2"], storage="csr")
-    assert ContenderRuns(experiment, *examples(30, 3)).run(sparse)["status"] == "optimal"
 
 
 def test_a_run_that_meets_its_cap_says_so(experiment):

@@ -9,18 +9,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from importlib.util import spec_from_file_location
-from types import ModuleType
 
 import pytest
 from engine_support import EXPERIMENT, PROJECT, command, environment, journal_lines, snakemake, solver, tiny
 from support import ran, rows_of
-from svmrepro.workflow import fingerprints
-from svmrepro.workflow.errors import StepError
-
-#: The longest time for a command with nothing to do, and for parsing within it.
-SECOND_RUN_SECONDS = 6.0
-PARSE_SECONDS = 1.0
 
 TABLE = f"results/default/platt1998/timing-{EXPERIMENT}"
 MEASURED = f"results/default/platt1998/{EXPERIMENT}/measurements.csv"
@@ -124,17 +116,12 @@ def test_a_package_of_ones_own_competes(done):
     assert {(row["numerator"], row["denominator"]) for row in ratios} == {("mine", "smo")}
 
 
-def test_second_run_does_nothing_and_soon(done):
+def test_second_run_does_nothing(done):
     folder, _ = done
     before = everything(folder)
     (folder / "mysvm" / "rule.py").touch()
-    began = time.monotonic()
-    ended = snakemake(folder, with_package(), MEASURED, f"{TABLE}.md")
-    seconds = time.monotonic() - began
-    assert "Nothing to be done" in ended.stderr
+    assert "Nothing to be done" in snakemake(folder, with_package(), MEASURED, f"{TABLE}.md").stderr
     assert everything(folder) == before
-    # The bound is for a quiet machine; the load here may be that of the tests themselves.
-    assert seconds < SECOND_RUN_SECONDS * max(1.0, os.getloadavg()[0])
 
 
 def test_scales_do_not_mix(done):
@@ -181,13 +168,6 @@ def test_a_changed_module_of_the_package_measures_again(done):
     assert current == new - old
 
 
-def test_a_package_that_is_not_there_is_told_at_once(tmp_path):
-    ended = snakemake(tmp_path, with_package(), MEASURED)
-    assert ended.returncode != 0
-    assert "there is no module 'mysvm' on the Python path" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
 @pytest.mark.parametrize(
     ("targets", "expected"),
     [
@@ -209,15 +189,12 @@ def test_targets_by_name(tmp_path, targets, expected):
 
 def test_parsing_is_light():
     script = (
-        "import sys, time\nbegan = time.process_time()\n"
+        "import sys\n"
         "from svmrepro.workflow.graph.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
         "plan.sources, plan.compiled, [plan.code(f'steps.{s}') for s in ('analyse', 'tabulate', 'plot')]\n"
-        "print(time.process_time() - began, *{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
+        "print(*{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
-    ended = ran(sys.executable, "-c", script, cwd=PROJECT, env=environment(), check=True)
-    seconds, *heavy = ended.stdout.split()
-    assert heavy == []
-    assert float(seconds) < PARSE_SECONDS * 2
+    assert ran(sys.executable, "-c", script, cwd=PROJECT, env=environment(), check=True).stdout == "\n"
 
 
 def start(folder, overrides, output=subprocess.PIPE):
@@ -297,15 +274,6 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     assert len(keys(tmp_path)) == 6 and set(keys(tmp_path).values()) == {1}
 
 
-def test_unwritable_results_folder_is_told_in_one_line(tmp_path):
-    (tmp_path / "results").mkdir(mode=0o555)
-    ended = snakemake(tmp_path, tiny(), MEASURED, powerless=True)
-    assert ended.returncode != 0
-    (told,) = [line for line in ended.stderr.splitlines() if "error:" in line]
-    assert "results" in told and "permission denied" in told
-    assert list((tmp_path / "results").iterdir()) == []
-
-
 def test_missing_data_are_not_run_with_the_reason(tmp_path):
     mirror = tmp_path / "mirror"
     mirror.mkdir()
@@ -313,41 +281,15 @@ def test_missing_data_are_not_run_with_the_reason(tmp_path):
     def run(**settings):
         overrides = tiny(sizes=[20], of={"dataset": "adult"}, mirror=str(mirror), **settings)
         # No host is contacted: the test must not depend on a network.
-        offline = {"HTTPS_PROXY": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+        names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+        offline = dict.fromkeys(names, "http://127.0.0.1:9") | {"NO_PROXY": "", "no_proxy": ""}
         ended = snakemake(tmp_path, overrides, MEASURED, **offline)
         return ended.returncode, ended.stdout + ended.stderr
 
-    began = time.monotonic()
     code, said = run()
-    assert time.monotonic() - began < 60
     assert code == 0 and "data set adult not available" in said
     assert journal_lines(tmp_path) == []
     assert {row["status"] for row in rows_of(tmp_path / MEASURED)} == {"not_run"}
     assert "Nothing to be done" in run()[1]
     code, said = run(require_data=True)
     assert code != 0 and "(require_data is true)" in said
-
-
-def test_a_package_that_is_installed_editable(tmp_path, monkeypatch):
-    class Finder:
-        """Added by an editable installation: it knows a folder that is not on the path."""
-
-        @staticmethod
-        def find_spec(name, path=None, target=None):
-            start = tmp_path / "__init__.py"
-            places = [str(tmp_path)]
-            if name != "elsewhere":
-                return None
-            return spec_from_file_location(name, start, submodule_search_locations=places)
-
-    for name in ("__init__.py", "train.py"):
-        (tmp_path / name).write_text("def dual(problem, eps, time_limit): ...\n")
-    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    first = fingerprints.solver_fingerprint("elsewhere.train:dual")
-    (tmp_path / "train.py").write_text("def dual(problem, eps, time_limit): return None\n")
-    fingerprints.solver_fingerprint.cache_clear()
-    assert fingerprints.solver_fingerprint("elsewhere.train:dual") != first
-    monkeypatch.setitem(sys.modules, "made", ModuleType("made"))
-    for name in ("nowhere.train:dual", "made:dual"):
-        with pytest.raises(StepError, match="there is no module"):
-            fingerprints.solver_fingerprint(name)

@@ -56,12 +56,6 @@ def test_rows_of_a_file_are_drawn_at_random(table, tmp_path):
         assert np.array_equal(stored["X"], rows[:50])
 
 
-def test_sizes_are_halves():
-    assert bench_settings.sizes_of(4000) == [500, 1000, 2000, 4000]
-    assert bench_settings.sizes_of(120) == [60, 120]
-    assert bench_settings.sizes_of(30) == [30]
-
-
 def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
     alone = bench_settings.contenders_of(Bench())
     joined = bench_settings.contenders_of(Bench(["my.pkg:fit"], options={"q": 1}))

@@ -135,24 +135,6 @@ assert "adult" in ours.names()
 """
 
 
-#: Imports every module; only modules of extras may be missing.
-ALL_MODULES = """
-import importlib, pkgutil
-import svmrepro.datasets, svmrepro.solvers, svmrepro.workflow
-for package in (svmrepro.datasets, svmrepro.solvers, svmrepro.workflow):
-    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        try:
-            importlib.import_module(module.name)
-        except ImportError as error:
-            name = (error.__cause__ or error).name
-            assert name.partition(".")[0] in {extras}, f"{module.name} needs {name}"
-            print(f"left out: {module.name} needs {name}")
-"""
-
-#: Modules provided by the extras.
-EXTRAS = {"sklearn", "sklearnex", "libsvm", "distributed"}
-
-
 def contents(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -199,7 +181,6 @@ def test_it_lives_beside_another_datasets(built: tuple[Path, Path], tmp_path: Pa
     run(*pip(environment, "check"), cwd=elsewhere)
     assert {name: digest for name, digest in contents(packages).items() if name in theirs} == theirs
     python(environment, USE, elsewhere)
-    print(python(environment, ALL_MODULES.replace("{extras}", repr(EXTRAS)), elsewhere))
     # The workflow needs no clone: files go into the current folder.
     words = [environment / "bin" / "svmrepro", "noise-linear", "--scale", "smoke"]
     assert "54 runs" in run(*words, "--dry-run", cwd=elsewhere)

@@ -4,16 +4,13 @@ The report of the smoke scale in a browser: complete, visible, and without error
 It uses the results of this checkout, which ``./run test`` makes before its tests; nothing is measured here.
 """
 
-import contextlib
-import json
 import re
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import yaml
-from report_browser import GoneError, browsing, lack
+from report_browser import Watched, chromium, lack
 from support import ran, rows_of
 from svmrepro.workflow.configuration.model import load_config
 
@@ -32,7 +29,6 @@ ARTEFACTS = {
     if name in content.artefacts
 }
 LABELS = {"table": ["table", "HTML"], "figure": ["plot", "SVG"]}
-ROWS = "document.querySelectorAll('nav tbody tr')"
 #: How invalid numbers look to a reader.
 NO_NUMBER = re.compile(r"\b(nan|NaN|None|null|undefined|inf)\b")
 
@@ -64,145 +60,85 @@ def report():
 
 
 @pytest.fixture(scope="module")
-def browser(report, tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("profile")) as opened:
-        opened.open(report)
-        opened.wait("document.querySelector('#rulegraph canvas, #rulegraph svg') !== null")
-        yield opened
+def watched(report):
+    with chromium() as browser:
+        found = Watched(browser, viewport={"width": 1440, "height": 900})
+        found.page.goto(report.as_uri())
+        found.page.wait_for_function("document.querySelector('#rulegraph canvas, #rulegraph svg') !== null")
+        yield found
 
 
-def follow(browser, words):
-    """Click on the link with this text in the menu or in the line above it, and wait until it is drawn."""
-    link = f"[...document.querySelectorAll('nav a')].find(a => a.innerText.trim() === {json.dumps(words)})"
-    browser.wait(f"{link} !== undefined")
-    browser.click(link)
-    browser.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+@pytest.fixture
+def page(watched):
+    return watched.page
 
 
-def see(browser, name, row):
-    """Open an artefact by its eye icon and check what is visible."""
-    browser.click(f"{ROWS}[{row}].querySelectorAll('a')[0]")
-    browser.wait(f"app.state.resultPath === {json.dumps(file_of(name))}")
-    if ARTEFACTS[name]["form"] == "table":
-        see_table(browser, name)
-        return
-    image = "document.querySelector('.grow img')"
-    browser.wait(f"{image} && {image}.src === results[app.state.resultPath].data_uri && {image}.complete")
-    sizes = f"(i => [i.naturalWidth, i.naturalHeight, i.offsetWidth, i.offsetHeight])({image})"
-    assert min(browser.run(sizes)) > 100, name
-
-
-def see_table(browser, name):
-    browser.wait("document.querySelector('iframe')?.src === results[app.state.resultPath].data_uri")
-    title = json.dumps(ARTEFACTS[name]["title"])
-    for _ in range(500):  # the frame gets a new context when its page has loaded
-        context = browser.frame()
-        with contextlib.suppress(GoneError):
-            if browser.run(f"document.querySelector('h1')?.innerText === {title}", context):
-                break
-        time.sleep(0.02)
-    browser.wait("document.readyState === 'complete'", context)
-    shown = browser.run(
-        """(() => {
-            const rows = [...document.querySelectorAll("tbody tr")];
-            return {
-                rows: rows.filter(row => row.offsetHeight > 0 && row.offsetWidth > 0).length,
-                all: document.querySelectorAll("tr").length,
-                text: document.body.innerText,
-                clipped: document.documentElement.scrollWidth > window.innerWidth,
-            };
-        })()""",
-        context,
-    )
-    page = PROJECT / file_of(name)
-    assert shown["all"] == len(re.findall(r"<tr\b", page.read_text(encoding="utf-8")))
-    lines = rows_of(page.with_suffix(".csv"))
-    assert shown["rows"] >= len(lines) > 0, f"{name}: {shown['rows']} of {len(lines)} rows can be seen"
-    assert re.search(r"\d", shown["text"]), f"{name}: no number"
-    assert not NO_NUMBER.search(shown["text"]), f"{name}: {NO_NUMBER.search(shown['text'])}"
-    assert not shown["clipped"], f"{name} is cut off at its side"
-    for part in ("title", "caption"):
-        assert ARTEFACTS[name][part] in shown["text"]
-
-
-def explain(browser, name, row):
-    """Open an artefact's description and check its labels and its caption."""
-    browser.click(f"{ROWS}[{row}].querySelectorAll('a')[1]")
-    browser.wait("[...document.querySelectorAll('nav li')].some(li => li.innerText === 'DESCRIPTION')")
-    said = browser.run("document.querySelector('nav').innerText")
-    caption = (PROJECT / "workflow" / "report" / f"{ARTEFACTS[name]['kind']}.rst").read_text()
-    first = " ".join(re.sub(r"[*`]", "", caption).split()[:8])
-    assert first in " ".join(said.split()), f"{name}: no caption"
-    assert ARTEFACTS[name]["title"] in said
-    assert LABELS[ARTEFACTS[name]["form"]][1] in said
-
-
-def test_the_first_page_says_what_the_report_is(browser):
+def test_the_first_page_says_what_the_report_is(page):
     words = (PROJECT / "workflow" / "report" / "workflow.rst").read_text().split()
-    said = browser.run("document.querySelector('.prose').innerText")
+    said = page.evaluate("document.querySelector('.prose').innerText")
     assert " ".join(words[:12]) in " ".join(said.split())
 
 
-def test_every_artefact_is_a_result_of_the_report(browser):
-    found = browser.run(
-        "Object.fromEntries(Object.entries(results).map(([path, result]) => [path, result.labels]))"
-    )
-    labels = {}
-    for name, artefact in ARTEFACTS.items():
-        key, value = LABELS[artefact["form"]]
-        labels[file_of(name)] = {"artefact": artefact["title"], key: value}
-    assert found == labels
+def test_every_artefact_is_an_explained_result_of_the_report(page):
+    shown = "([path, result]) => [path, [result.labels, result.caption]]"
+    found = page.evaluate(f"Object.fromEntries(Object.entries(results).map({shown}))")
+    assert set(found) == set(map(file_of, ARTEFACTS))
     headings = {}
-    for key in ARTEFACTS:
+    for key, artefact in ARTEFACTS.items():
+        labels, explained = found[file_of(key)]
+        form, value = LABELS[artefact["form"]]
+        assert labels == {"artefact": artefact["title"], form: value}
+        caption = (PROJECT / "workflow" / "report" / f"{artefact['kind']}.rst").read_text()
+        first = " ".join(re.sub(r"[*`]", "", caption).split()[:8])
+        assert first in " ".join(re.sub("<.*?>", "", explained).split()), f"{key}: no caption"
         of_paper = headings.setdefault(PAPERS[key[0]]["title"], {})
         of_paper.setdefault(heading(key), set()).add(file_of(key))
-    categories = browser.run("categories")
+    categories = page.evaluate("categories")
     assert {
         title: {words: set(files) for words, files in found.items()} for title, found in categories.items()
     } == headings
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_table_and_plot_can_be_seen_and_is_explained(browser, paper):
-    own = [key for key in ARTEFACTS if key[0] == paper]
-    titles = {ARTEFACTS[key]["title"]: key for key in own}
-    headings = list(dict.fromkeys(map(heading, own)))
-    seen = []
-    # Headings of a single paper's report start below its title, those of several papers with their titles.
-    browser.wait("[...document.querySelectorAll('nav a')].some(a => /\\S/.test(a.innerText))")
-    if "Results" in browser.run("[...document.querySelectorAll('nav a')].map(a => a.innerText.trim())"):
-        follow(browser, "Results")
-    if len(PAPERS) > 1:
-        follow(browser, PAPERS[paper]["title"])
-    for words in headings:
-        if len(headings) > 1:
-            follow(browser, words)
-        listed = browser.run(f"[...{ROWS}].map(row => [...row.cells].map(cell => cell.innerText.trim()))")
-        for row, cells in enumerate(listed):
-            key = titles[cells[0]]
-            assert heading(key) == words
-            assert LABELS[ARTEFACTS[key]["form"]][1] in cells[1:]
-            see(browser, key, row)
-            seen.append(key)
-            explain(browser, key, row)
-            follow(browser, words if len(headings) > 1 else PAPERS[paper]["title"])
-        follow(browser, PAPERS[paper]["title"])
-    assert sorted(seen) == sorted(own)
+def test_every_plot_can_be_seen(page):
+    size = """async path => {
+        const image = new Image();
+        image.src = results[path].data_uri;
+        await image.decode();
+        return Math.min(image.naturalWidth, image.naturalHeight);
+    }"""
+    for key, artefact in ARTEFACTS.items():
+        assert artefact["form"] == "table" or page.evaluate(size, file_of(key)) > 100, key
 
 
-def test_nothing_complains_and_no_network_is_asked(browser):
-    """Fail on any browser complaint during the tests above."""
-    assert browser.complaints == []
-    assert browser.requests == []
+def test_nothing_complains_and_no_network_is_asked(watched):
+    """Fail on any complaint of the browser during the tests above."""
+    assert (watched.complaints, watched.requests) == ([], [])
 
 
-def test_the_watch_sees_errors_and_requests(browser, tmp_path):
+SEEN = """({
+    rows: [...document.querySelectorAll("tbody tr")].filter(row => row.offsetHeight > 0).length,
+    text: document.body.innerText,
+    clipped: document.documentElement.scrollWidth > window.innerWidth,
+})"""
+
+
+@pytest.mark.parametrize("key", [key for key in ARTEFACTS if ARTEFACTS[key]["form"] == "table"], ids="/".join)
+def test_every_table_can_be_read(page, key):
+    file = PROJECT / file_of(key)
+    page.goto(file.as_uri())
+    shown = page.evaluate(SEEN)
+    assert shown["rows"] >= len(rows_of(file.with_suffix(".csv"))) > 0
+    assert re.search(r"\d", shown["text"]) and not NO_NUMBER.search(shown["text"])
+    assert not shown["clipped"]
+    for part in ("title", "caption"):
+        assert ARTEFACTS[key][part] in shown["text"]
+
+
+def test_the_watch_sees_errors_and_requests(watched, tmp_path):
     """Otherwise the test before this one could not fail."""
-    complaints, requests = len(browser.complaints), len(browser.requests)
-    page = tmp_path / "bad.html"
-    page.write_text("<script>console.error('so'); fetch('http://localhost:9/x'); nothing.at.all</script>bad")
-    browser.open(page)
-    browser.wait("document.readyState === 'complete' && document.body.innerText.trim() === 'bad'")
-    said = " ".join(browser.complaints[complaints:])
+    file = tmp_path / "bad.html"
+    file.write_text("<script>console.error('so'); fetch('http://localhost:9/x'); nothing.at.all</script>bad")
+    watched.page.goto(file.as_uri())
+    said = " ".join(watched.complaints)
     assert "so" in said and "nothing is not defined" in said
-    assert browser.requests[requests:] == ["http://localhost:9/x"]
+    assert watched.requests == ["http://localhost:9/x"]

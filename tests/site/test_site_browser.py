@@ -1,12 +1,11 @@
-"""The site in a browser, from disk: no errors, no network, both widths and themes, by mouse and by keys."""
+"""The site in a browser, from disk: no errors, no network, both widths and themes."""
 
 import json
-import shutil
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
-from report_browser import LOCAL, NAMES, lack
+from playwright.sync_api import expect
+from report_browser import Watched, chromium
 from site_support import EXPERIMENT, PAPER
 
 HERE = f"smoke/{PAPER}"
@@ -30,54 +29,31 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    command = next(filter(None, map(shutil.which, NAMES)), None)
-    if command is None:
-        lack("no browser (chromium) to look at pages")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=command, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def browser():
+    with chromium() as opened:
+        yield opened
 
 
-class Watched:
-    """A page of the browser, and what went wrong on it."""
-
-    def __init__(self, browser, site, **options):
-        self.page = browser.new_context(**options).new_page()
-        self.page.set_default_timeout(20_000)
-        self.site, self.complaints = site, []
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", self._heard)
-        self.page.on("request", self._asked)
-
-    def _heard(self, message):
-        if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
-
-    def _asked(self, request):
-        if not request.url.startswith(LOCAL):
-            self.complaints.append(f"asked for {request.url}")
-
-    def open(self, name, fragment=""):
-        self.page.goto((self.site / name).as_uri() + fragment)
-        return self.page
+def opened(browser, **options):
+    watched = Watched(browser, ("error", "warning"), **options)
+    watched.page.set_default_timeout(20_000)
+    return watched
 
 
 @pytest.fixture
-def watched(chromium, site):
-    opened = Watched(chromium, site, viewport={"width": 1280, "height": 900})
-    yield opened
-    assert not opened.complaints
-    opened.page.context.close()
+def page(browser, site):
+    watched = opened(browser, base_url=f"{site.as_uri()}/", viewport={"width": 1280, "height": 900})
+    yield watched.page
+    watched.finish()
 
 
 @pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)], ids=["narrow, dark", "wide, light"])
-def test_every_kind_of_page(chromium, site, width, dark):
+def test_every_kind_of_page(browser, site, width, dark):
     scheme = "dark" if dark else "light"
-    opened = Watched(chromium, site, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    watched = opened(browser, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = watched.page
     for kind, name in PAGES.items():
-        page = opened.open(name)
+        page.goto((site / name).as_uri())
         assert page.title() and page.locator("h1").count() == 1, kind
         over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert over <= 0, f"{kind}: {over} pixels too wide"
@@ -87,12 +63,11 @@ def test_every_kind_of_page(chromium, site, width, dark):
         assert not serious, f"{kind}: {serious}"
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(255, 255, 255)") is not dark
-    assert not opened.complaints
-    opened.page.context.close()
+    watched.finish()
 
 
-def test_from_a_claim_to_the_line_of_json(watched, run):
-    page = watched.open("index.html")
+def test_from_a_claim_to_the_line_of_json(page, run):
+    page.goto("index.html")
     page.get_by_role("link", name="Run, smoke scale").click()
     page.locator("article.card a").first.click()
     page.get_by_role("link", name="SMO is faster").click()
@@ -115,81 +90,8 @@ def test_from_a_claim_to_the_line_of_json(watched, run):
     expect(rows).to_have_count(4)
 
 
-def test_a_table_is_sorted_by_its_numbers(watched):
-    page = watched.open(PAGES["table"])
-    rows = page.locator("table").first.locator("tbody tr")
-    header = page.locator("table").first.locator("thead tr").nth(1).locator("th").nth(1)
-    sizes = rows.locator("td:nth-child(2)")
-    expect(sizes).to_have_text(["1,605", "800"])
-    header.locator(".dt-column-order").click()
-    expect(sizes).to_have_text(["800", "1,605"])
-    expect(header).to_have_attribute("aria-sort", "ascending")
-    assert page.get_by_label("Filter: Times").count() == 0  # two rows are seen at a glance
-
-
-def test_a_filter_by_verdict(watched):
-    page = watched.open(PAGES["committed"])
-    rows = page.locator("table.claims tbody tr")
-    before = rows.count()
-    page.get_by_label("Filter: Claims").fill("does not hold")
-    expect(rows).not_to_have_count(before)
-    assert rows.count() and all("does not hold" in text for text in rows.all_inner_texts())
-
-
-def test_a_figure_zooms_and_tells_its_numbers(watched):
-    page = watched.open(PAGES["figure"])
-    page.locator("#panels .points .point").first.wait_for()
-    plot = "document.querySelector('#panels .plot')"
-    before = page.evaluate(f"{plot}.layout.xaxis.range.slice()")
-    box = page.locator("#panels .nsewdrag").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.8, steps=4)
-    page.mouse.up()
-    after = page.evaluate(f"{plot}.layout.xaxis.range.slice()")
-    assert before[0] < after[0] < after[1] < before[1]
-    page.get_by_text("All numbers of this figure").click()
-    row = page.locator("#numbers tbody tr").first
-    row.wait_for()
-    assert row.locator("td").all_inner_texts() == ["Adult", "SMO: n^1.08", "400", "1", "0.9", "1.3"]
-
-
-def test_values_of_a_column_are_chosen_by_keys(watched):
-    page = watched.open(PAGES["committed"])
-    rows = page.locator("table.claims tbody tr")
-    before = rows.count()
-    page.get_by_role("button", name="Choose values").first.focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="does not hold").first.press("Enter")
-    expect(rows).not_to_have_count(before)
-    assert all(text.startswith("✗") for text in rows.all_inner_texts())
-
-
-def test_ticks_that_are_no_places_keep_their_words(watched):
-    page = watched.open(PAGES["figure"])
-    for ticks, kept in (
-        ([[0, "1"], [1, "20"]], ["1", "20"]),
-        ([[0, "SMO"]], ["SMO"]),
-        ([[100, "10^2"], [-0.5, "\u22120.5"], [1000, "1,000"]], None),
-    ):
-        axis = {"label": "", "scale": "linear", "range": [0, 1], "ticks": ticks}
-        assert page.evaluate("axis => panelAxis(axis).ticktext", axis) == kept
-
-
-def test_a_picture_without_numbers_zooms_too(watched):
-    page = watched.open(PAGES["picture"])
-    assert page.locator("#picture image").first.get_attribute("href")
-
-
-def test_the_theme_is_kept(watched):
-    page = watched.open("index.html")
-    page.get_by_role("button", name="Switch between light and dark").click()
-    page = watched.open(PAGES["figure"])
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-
-
-def test_tables_are_there_without_scripts(chromium, site):
-    opened = Watched(chromium, site, java_script_enabled=False)
-    page = opened.open(PAGES["claim"])
-    assert page.get_by_text("90.0 … 110").is_visible()
-    opened.page.context.close()
+def test_tables_are_there_without_scripts(browser, site):
+    watched = opened(browser, java_script_enabled=False)
+    watched.page.goto((site / PAGES["claim"]).as_uri())
+    assert watched.page.get_by_text("90.0 … 110").is_visible()
+    watched.finish()

@@ -8,7 +8,7 @@ from support import measurement
 from svmrepro.workflow.measurement.journal_line import dump_lines
 from svmrepro.workflow.site.pages import write_site
 from svmrepro.workflow.site.records import run_records
-from svmrepro.workflow.site.timing_record import load, machine_facts, noise_facts, timed_records
+from svmrepro.workflow.site.timing_record import load, noise_facts
 
 QUIET = {"cpu": 1, "frequency_mhz": 2600.0, "governor": "performance", "turbo": False, "steal": 0.0}
 QUIET |= {"throttled_seconds": 0.0, "cgroup_cpus": None, "cgroup_memory_bytes": None}
@@ -57,21 +57,6 @@ def test_flagged_runs_and_several_protocols_are_warned_of(tmp_path):
     assert warned(noise_facts(found)).keys() == {"flagged for other load", "protocol of timing"}
     assert [record.flagged for record in found] == ["", "other processes used 0.9 cores"]
     assert load(found).flagged == 1 and load(found).steal == 0.0
-
-
-def test_an_older_run_says_that_nothing_was_recorded(tmp_path):
-    found = records(tmp_path, {"time": "2020"})
-    values = {fact.name: fact.value for fact in noise_facts(found)}
-    assert values["state of the processor"] == "not recorded by the version that measured"
-    assert load(found).steal is None and load(found).throttled_seconds is None
-
-
-def test_several_machines_are_named_with_their_measurements(tmp_path):
-    other = {"machine": {**MACHINE, "cpu": "Another"}}
-    found = timed_records(records(tmp_path, {}, {}, other, {"status": "not_run", **other}))
-    facts = machine_facts(found)
-    assert warned(facts) == {"processor": "A processor (2), Another (1)"}
-    assert {fact.name: fact.value for fact in facts}["memory"] == "16.0 GiB"
 
 
 def test_the_page_of_a_run_repeats_the_warnings(run, tmp_path):

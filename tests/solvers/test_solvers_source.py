@@ -1,4 +1,4 @@
-"""Fingerprints, imported modules, and compiled code that stands alone."""
+"""Fingerprints, and compiled code that stands alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -163,22 +162,6 @@ def test_an_import_that_cannot_be_followed_is_refused(copied: Path) -> None:
         ValueError, match=r"line 1: import svmrepro\.solvers\.storage\.row_products as a name"
     ):
         look(copied)
-
-
-def test_fingerprint_of_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="solver 'simplex' unknown"):
-        fingerprint("simplex")
-
-
-def test_import_is_light() -> None:
-    program = (
-        "import sys, svmrepro.solvers as s\n"
-        "s.Problem([[0.0], [1.0]], [1, -1]).prepare(); s.fingerprint('smo')\n"
-        "heavy = ('numba', 'pandas', 'sklearn', 'matplotlib', 'scipy.optimize', 'scipy.spatial')\n"
-        "print([m for m in heavy if m in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_exponential_to_two_ulp() -> None:

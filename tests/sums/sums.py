@@ -7,8 +7,8 @@
 NumPy and SciPy each contain an OpenBLAS, and both choose their kernels by OPENBLAS_CORETYPE; Zen means the
 Haswell kernels, as on AMD's processors. numba takes a processor name and features; unless the features are
 set to empty, it adds this processor's features to another processor's name. Code for other processors has its
-own cache, named after the source like the usual one. The last column shows the actual choice, as reported by
-a process.
+own cache, named after the source like the usual one. The line before the tests of a combination shows the
+actual choice, as reported by a process.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
-import time
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,18 +61,6 @@ class Combination:
     environment: Mapping[str, str]
     needs: frozenset[str] = frozenset()
     compiles: bool = False
-
-
-@dataclass(frozen=True)
-class Result:
-    """The test results for one combination."""
-
-    name: str
-    passed: int = 0
-    failed: tuple[str, ...] = ()
-    seconds: float = 0.0
-    chosen: str = ""
-    skipped: str = ""
 
 
 def combinations() -> tuple[Combination, ...]:
@@ -126,51 +111,16 @@ def chosen(combination: Combination) -> str:
     return subprocess.check_output(command, env=environment(combination), text=True).strip()
 
 
-def run(combination: Combination, tests: Sequence[str]) -> Result:
-    """Run tests under a combination."""
-    why = lacking(combination)
-    if why:
-        return Result(combination.name, skipped=why)
+def run(combination: Combination, tests: Sequence[str]) -> int:
+    """Run tests under a combination that this processor has; return the exit code of pytest."""
     own = environment(combination)
     if combination.compiles:
         # Two processes that compile the same function at once can crash, so one compiles first.
         subprocess.run([sys.executable, "-c", _LOAD], env=own, cwd=PROJECT, check=True)
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        options = ["-q", "--color=no", "-p", "no:cacheprovider", f"--junitxml={report}"]
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests], env=own, cwd=PROJECT, check=False
-        )
-        seconds = time.monotonic() - began
-        passed, failed = counts(report) if report.exists() else (0, [f"pytest ended with {done.returncode}"])
-    return Result(combination.name, passed, tuple(failed), seconds, chosen(combination))
-
-
-def counts(report: Path) -> tuple[int, list[str]]:
-    """Return the number of passed tests and the names of the others."""
-    passed, failed = 0, []
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        kinds = {part.tag for part in case}
-        if kinds & {"failure", "error"}:
-            failed.append(f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}")
-        elif "skipped" not in kinds:
-            passed += 1
-    return passed, failed
-
-
-def table(results: Sequence[Result]) -> str:
-    """Return the results as a Markdown table, followed by the failures."""
-    lines = ["| sums | passed | failed | seconds | OpenBLAS; numba |", "| --- | ---: | ---: | ---: | --- |"]
-    for one in results:
-        if one.skipped:
-            lines.append(f"| {one.name} | - | - | - | skipped: {one.skipped} |")
-        else:
-            lines.append(
-                f"| {one.name} | {one.passed} | {len(one.failed)} | {one.seconds:.0f} | {one.chosen} |"
-            )
-    lines += [f"\n{one.name}: {test}" for one in results for test in one.failed]
-    return "\n".join(lines)
+    options = ["-q", "--color=no", "-p", "no:cacheprovider"]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *tests], env=own, cwd=PROJECT, check=False
+    ).returncode
 
 
 def cheapest() -> Combination:
@@ -194,12 +144,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.quick and not options.only:
         chosen_ones = [cheapest()]
     tests = options.tests or (QUICK if options.quick else TESTS)
-    results = []
+    failed = []
     for one in chosen_ones:
-        print(f"sums: {one.name}", file=sys.stderr, flush=True)
-        results.append(run(one, tests))
-    print(table(results))
-    return any(one.failed for one in results)
+        why = lacking(one)
+        print(f"sums: {one.name}: {f'left out, {why}' if why else chosen(one)}", flush=True)
+        if not why and run(one, tests):
+            failed.append(one.name)
+    print(f"sums: failed: {', '.join(failed) or 'none'}")
+    return bool(failed)
 
 
 if __name__ == "__main__":

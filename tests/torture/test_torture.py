@@ -16,7 +16,7 @@ import torture
 from exact import PAIRS, SQUARED, Exact
 from svmrepro.solvers import SOLVERS, Kernel, Solution, solve
 from torture_problems import FAMILIES, draw
-from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, Judged, Outcome, biases, judge, solve_one, suits
+from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, Judged, biases, judge, solve_one, suits
 
 LIMIT = 0.2
 SEED = 9_000
@@ -173,14 +173,3 @@ def test_a_journal_is_gone_on_with(tmp_path: Path) -> None:
     assert len(journal.read()) == sum(len(task.solvers) for task in every)
     text = torture.report(journal.read(), LIMIT)
     assert "| smo2 | 100 | 100 | 100 |" in text
-
-
-def test_the_table_counts() -> None:
-    def one(verdict: str, seed: int) -> Outcome:
-        return Outcome("scales", seed, "smo2", verdict, "", "why", 0.0)
-
-    outcomes = [one(SOLVED, 0), one(LIMITED, 1), one(DISHONEST, 2), one(REFUSED, 3)]
-    text = torture.report(outcomes, 1.0)
-    assert "| smo2 | 25 +l25 +r25 **!1** |" in text
-    assert "`./run python tests/torture/torture.py --family scales --seed 2 --solver smo2`" in text
-    assert torture.dishonest(outcomes) == [outcomes[2]]

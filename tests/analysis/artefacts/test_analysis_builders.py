@@ -7,12 +7,10 @@ from typing import get_type_hints
 import pytest
 import yaml
 from matplotlib.figure import Figure
-from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES, figure_builder, table_builder
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.tables.layout.model import Table
 
 COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
@@ -37,12 +35,3 @@ def test_a_kind_has_a_builder_that_documents_its_settings(kind):
     documented = inspect.getdoc(builder)
     assert not {name for name in used_settings()[kind] if f"``{name}``" not in documented}
     assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()
-
-
-def test_templates_are_part_of_what_decides_that_tables_are_out_of_date(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    plan = Plan({"scale": "smoke", "papers": ["platt1998"]})
-    templates = fingerprints.templates_fingerprint()
-    for form in ("table", "figure"):
-        codes = [plan.artefacts_code(made) for _, made in plan.artefacts(form)]
-        assert codes and all((templates in code) == (form == "table") for code in codes)

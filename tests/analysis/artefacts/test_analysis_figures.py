@@ -2,10 +2,7 @@ import struct
 
 import analysis_support as synthetic
 import pytest
-from matplotlib.figure import Figure
-from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.figures import exponents, loglog
 from svmrepro.workflow.steps import plot
 
 
@@ -13,25 +10,6 @@ from svmrepro.workflow.steps import plot
 def small(tmp_path_factory):
     config = synthetic.make_config(tmp_path_factory.mktemp("small"), ["adult-linear", "noise-linear"])
     return synthetic.analyse(config, figures=True)
-
-
-def test_an_additional_contender_looks_the_same_in_all_figures(small):
-    results = load(small, synthetic.PAPER, ["adult-linear", "noise-linear"])
-    seen = {}
-    for name in ("adult-linear", "noise-linear"):
-        side = [label for label in results.experiment(name).contenders if label not in results.main(name)]
-        _, light = loglog.draw(Figure().subplots(), results, name, side=side)
-        for line in light:
-            seen.setdefault(line.get_label(), set()).add((line.get_color(), line.get_marker()))
-    assert len(seen) > 4 and all(len(looks) == 1 for looks in seen.values())
-    assert len(set.union(*seen.values())) == len(seen)
-
-
-def test_a_text_across_a_line_keeps_off_its_marks():
-    axes = Figure().subplots()
-    axes.set_xlim(0.0, 3.0)
-    assert exponents._free_side(axes, [2.6])[1] == "left"
-    assert exponents._free_side(axes, [0.2, 1.0])[1] == "right" == exponents._free_side(axes, [])[1]
 
 
 FIGURES = ("loglog-adult-linear", "loglog-noise-linear", "overview", "exponents")

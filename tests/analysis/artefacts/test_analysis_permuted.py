@@ -1,6 +1,3 @@
-import re
-from dataclasses import replace
-
 import permuted_support as permuted
 import pytest
 from analysis_support import without_numbers_that_are_none
@@ -8,11 +5,9 @@ from permuted_support import PAPER
 from support import rows_of
 from svmrepro.workflow.analysis.paired_contenders import pair_up, problems
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.figures.working_sets import build as build_working_sets
 from svmrepro.workflow.figures.working_sets import relative
-from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
+from svmrepro.workflow.judgement._quantities import KINDS
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED, read_claims
 from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.statistics import Interval, mean_ratio
@@ -61,10 +56,6 @@ def test_a_smaller_problem_is_said_to_be_one_and_one_that_is_left_out_named(conf
     found = rows(config, "data-sets")
     assert found["connect-4"]["n"] == "3000" and found["connect-4"]["paper_n"] == "61108"
     assert found["connect-4"]["support_vectors_difference"] == ""
-    text = words(config, "data-sets")
-    assert "the first n rows of one fixed permutation: connect-4." in text
-    assert ": chess-board-10000." in text
-    assert "3,000 (paper: 61,108)" in text
     # A problem that the scale leaves out is named, too.
     found = rows(config, "smo-pasmo")
     assert set(found) == set(permuted.NAMES)
@@ -97,19 +88,6 @@ def test_marks_follow_the_tests(config):
     assert banana["paper_pasmo_iterations"] == "19721.0"
     assert float(banana["pasmo-as-printed_iterations"]) == pytest.approx(9_000, rel=0.1)
     assert without_numbers_that_are_none(paths.results(config) / PAPER) > 20
-
-
-def test_variants_are_compared_with_their_baseline(config):
-    selection = rows(config, "selection")
-    assert selection["banana"]["pasmo_iterations_verdict"] == "fewer"
-    assert selection["titanic"]["pasmo_iterations_verdict"] == "more"
-    assert selection["heart"]["smo-selection_iterations_verdict"] == ""
-    longer = rows(config, "longer-steps")
-    assert longer["chess-board-1000"]["smo-longer_iterations_verdict"] == "more"
-    assert float(longer["chess-board-1000"]["smo-longer_iterations_change"]) == pytest.approx(2 / 3, abs=0.01)
-    assert re.search(
-        "SMO, longer steps against PA-SMO: .* on 1 of 7 data sets, .* on 5", words(config, "longer-steps")
-    )
 
 
 def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
@@ -161,13 +139,6 @@ def whole(tmp_path_factory):
             line["certificate"] |= {"n_bound": 84, "n_nonbound": 290 - 84}
 
     return permuted.measured(tmp_path_factory.mktemp("whole"), change=change, gain=gain, only=["claims"])
-
-
-def test_few_claims_need_a_clock(config):
-    clocked = {claim.id for claim in claims(config) if needs_clock(claim.quantity)}
-    several = {"two-sets-comparable", "three-sets-comparable", "five-working-sets-are-slower"}
-    several.add("twenty-working-sets-are-slower")
-    assert clocked == {"never-slower", "faster-in-five-cases", "usually-faster"} | several
 
 
 def test_verdicts_follow_the_tests(whole):
@@ -264,21 +235,3 @@ def test_figure_shows_working_sets_relative_to_one(config):
     svg = paths.figure(config, PAPER, "working-sets")["svg"].read_bytes()
     png = paths.figure(config, PAPER, "working-sets")["png"].read_bytes()
     assert svg.count(b"<path") > 10 and png[:8] == b"\x89PNG\r\n\x1a\n"
-
-
-def test_each_data_set_has_a_panel_and_crosses_where_nothing_was_solved(config):
-    results = load(config, PAPER, SOME)
-    artefact = config.papers[PAPER].artefacts["working-sets"]
-    solved = tuple(
-        run for run in results.runs.runs if (run.experiment, run.contender) != ("titanic", "pasmo-3")
-    )
-    figure = build_working_sets(replace(results, runs=Runs(solved)), artefact)
-    panels = {axes.get_title(loc="left").split("\n")[0]: axes for axes in figure.axes if axes.get_visible()}
-    assert {"banana", "titanic", "chess-board-1000"} <= set(panels)
-    crosses = {
-        name: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]
-        for name, axes in panels.items()
-    }
-    assert crosses["titanic"] == [[2]] * 2 and crosses["banana"] == [[], []]
-    lines = [line for line in panels["banana"].lines if len(line.get_xdata()) == 6]
-    assert len({line.get_marker() for line in lines}) == 2, "told apart without colour"

@@ -4,13 +4,10 @@ from dataclasses import replace
 
 import pytest
 from analysis_support import analyse, make_line, paper_config, solved, without_numbers_that_are_none
-from matplotlib.figure import Figure
 from support import rows_of
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.figures import loglog
 from svmrepro.workflow.figures import settings as figure_settings
-from svmrepro.workflow.figures.axes import off_axis
 
 PAPER = "platt1999"
 SIZES = {
@@ -114,64 +111,6 @@ def test_claims_are_judged_by_what_was_measured(config):
     assert found["sparse-smo-3-to-13"] == "does not hold"  # dense takes as long here
 
 
-def colours(config, name):
-    results = load(config, PAPER, [name])
-    handles, _ = loglog.draw(Figure().subplots(), results, name)
-    shown = [(str(line.get_label()), line.get_color()) for line in handles]
-    return {label.partition(":")[0]: colour for label, colour in shown if "in the paper" not in label}
-
-
-def test_a_solver_looks_the_same_where_another_is_missing(config):
-    every, two = colours(config, "AdultLin"), colours(config, "AdultLinD")
-    assert len(set(every.values())) == 3
-    assert two == {label: every[label] for label in ("SMO", "Chunking")}
-
-
-def test_an_overview_has_one_scale_and_numbers_its_outer_axes(config):
-    artefact = config.papers[PAPER].artefacts["overview-table-2"]
-    figure = loglog.build_overview(load(config, PAPER, artefact.experiments), artefact)
-    panels = [axes for axes in figure.axes if axes.get_visible()]
-    assert len({(*axes.get_xlim(), *axes.get_ylim()) for axes in panels}) == 1
-    low, high = panels[0].get_xlim()
-    assert low < 100 and high > 60000, "holds all sizes, of the paper too"
-    figure.draw_without_rendering()
-    numbered = [any(t.get_visible() and t.get_text() for t in axes.get_yticklabels()) for axes in panels]
-    columns = panels[0].get_subplotspec().get_gridspec().ncols
-    assert numbered == [place % columns == 0 for place in range(len(panels))]
-    below = [any(t.get_visible() and t.get_text() for t in axes.get_xticklabels()) for axes in panels]
-    assert below == [place + columns >= len(panels) for place in range(len(panels))]
-
-
-@pytest.mark.parametrize(
-    ("interval", "arrows"), [((0.2, 5.0), []), ((0.01, 5.0), [0.1]), ((0.01, 50.0), [0.1, 10.0])]
-)
-def test_an_interval_that_leaves_the_axis_has_arrows(interval, arrows):
-    axes = Figure().subplots()
-    axes.set_xlim(0.1, 10.0)
-    off_axis(axes, 3.0, interval, "#000")
-    assert [float(line.get_xdata()[0]) for line in axes.lines] == arrows
-    assert all(float(line.get_ydata()[0]) == 3.0 for line in axes.lines)
-
-
-def test_each_line_changes_one_setting(config):
-    artefact = config.papers[PAPER].artefacts["options-at-a-glance"]
-    results = load(config, PAPER, ["AdultLin-options"])
-    lines = figure_settings.lines_of(results, ["AdultLin-options"], artefact.settings["axes"])
-    assert {line.contender: line.changed for line in lines} == {
-        "smo": (),
-        "smo-no-shrinking": ("shrinking",),
-        "smo-dense": ("storage",),
-        "smo-unfolded": ("fold",),
-        "smo-unfolded-no-cache": ("fold",),  # with folding it did not use a cache
-        "svmlight": (),
-        "svmlight-no-shrinking": ("shrinking",),
-        "svmlight-no-cache": ("cache_mb",),
-        "svmlight-folded": ("fold",),
-        "chunking": (),
-        "chunking-dense": ("storage",),
-    }
-
-
 def test_settings_are_drawn_over_the_first_ones(config):
     artefact = replace(
         config.papers[PAPER].artefacts["options-at-a-glance"], experiments=("AdultLin-options",)
@@ -187,10 +126,6 @@ def test_settings_are_drawn_over_the_first_ones(config):
     # SMO and SVM-light both have a line of this name: the marks of the second are below the first's.
     assert seconds[1] == pytest.approx(4) and seconds[places["dense inputs"]] == pytest.approx(1)
     assert len(seconds) == 8
-    work = [mark for mark in panel.get_lines() if mark.get_marker() == "D"]
-    assert {float(mark.get_xdata()[0]) for mark in work} == {1.0}
-    said = [text.get_text() for text in panel.texts]
-    assert said == ["1 = 0.032 s", "1 = 0.040 s", "1 = 0.080 s"]
     # Twelve contenders of SMO form six pairs that differ only in shrinking, eight of SVM-light form four.
     beside = [float(mark.get_xdata()[0]) for mark in panel.get_lines() if mark.get_markersize() == 7]
     assert sum(value == pytest.approx(4) for value in beside) == (6 - 1) + (4 - 1)

@@ -1,7 +1,6 @@
 """Solvers at equal achieved precision."""
 
 from curve_support import experiment, results, run
-from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables import precision
 from svmrepro.workflow.tables.precision import loosest, reached
@@ -45,20 +44,6 @@ def test_the_table():
     assert perf["seconds_1"].value == 100.0 and perf["ratio_1"].value == 2.5
     assert light["ratio_1"].text == "fastest"
     assert perf["seconds_2"].text.startswith("not reached: 3.0e-03") and "ratio_2" not in perf
-
-
-def test_what_was_reached_on_other_hardware_is_reached_and_has_no_seconds():
-    elsewhere = [
-        MeasuredRun({**line.fields, "machine.cpu": "Other CPU"})
-        if line.fields["contender"] == "svmlight"
-        else line
-        for line in runs()
-    ]
-    artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.05, 1e-4]})
-    (section,) = precision.build(results(elsewhere, experiment("set", "eps")), artefact).sections
-    _, light, _ = section.rows
-    assert light["seconds_0"].text == "not timed: solved on other hardware" and "ratio_0" not in light
-    assert light["seconds_1"].text.startswith("not reached: ")
 
 
 def test_nothing_measured_says_so():

@@ -76,10 +76,3 @@ def test_the_best_reading_comes_first(rows):
 def test_a_reading_that_does_not_end_has_no_score(rows):
     assert rows[-1]["reading"] == "proof-slope-own"
     assert rows[-1]["score"] == "" and rows[-1]["worst"] == "did not end on thyroid"
-
-
-def test_deviations_by_data_set(config):
-    text = paths.table(config, PAPER, "scores")["md"].read_text()
-    assert "| titanic | to choose | 0.490 |" in text and "| heart | held out | 0.991 |" in text
-    assert "chess-board" not in text.partition("The best readings by data set")[2].partition("\n- ")[0]
-    assert "the 2 sets on which all readings run on any of them were run: heart, thyroid" in text

@@ -1,7 +1,6 @@
 """Figures of single steps: the path on three examples, gains and lengths of steps, and bytes moved."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import permuted_support as permuted
@@ -13,7 +12,7 @@ from svmrepro.workflow.analysis.step_lengths import lengths
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.figures.step_path import build, build_gain, read_example
+from svmrepro.workflow.figures.step_path import read_example
 from svmrepro.workflow.judgement._quantities import KINDS
 from svmrepro.workflow.measurement import machine
 
@@ -47,15 +46,6 @@ def test_gains_lie_on_the_parabola(example):
     assert all(step.ratio == pytest.approx(1) for step in example.path("smo2"))
     # A step that loses at first.
     assert any(step.ratio > 2 or step.ratio < 0 for step in example.path("pasmo"))
-
-
-def test_a_solver_that_goes_nowhere_is_drawn_as_such(monkeypatch):
-    artefacts = load_config({"papers": [PAPER]}).papers[PAPER].artefacts
-    stuck = SimpleNamespace(iterations=1, status="iteration_limit", alpha=np.zeros(3))
-    monkeypatch.setattr("svmrepro.solvers.solve", lambda *_, **__: stuck)
-    drawn = build(None, artefacts["two-steps"]).axes
-    assert [axes.get_title(loc="left")[-12:] for axes in drawn] == ["0 iterations"] * 2
-    assert all(len(line.get_xdata()) == 0 for line in build_gain(None, artefacts["gain"]).axes[0].lines[-2:])
 
 
 def test_an_example_is_three_points():

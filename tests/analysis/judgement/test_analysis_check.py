@@ -8,7 +8,7 @@ import pytest
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.judgement.reference_check import compare, fold, unfold
+from svmrepro.workflow.judgement.reference_check import compare
 from svmrepro.workflow.measurement.journal_line import NO_RESULT
 from svmrepro.workflow.steps import check
 
@@ -143,12 +143,9 @@ ABSENT = "1 rows of the reference are not part of this run: adult-linear n = 160
     ("change", "fault", "remark", "left_out"),
     [
         (claim("does not hold"), "claim platt1998/separable-none-at-bound", "", 0),
-        (claim("not decided"), "claim platt1998/separable-none-at-bound", "", 0),
         (claim("not measured here"), "", "claim platt1998/separable-none-at-bound", 0),
         (claim("not decided", "web-gaussian-support-vectors"), "", "", 0),  # did not hold before
         (row(status="uncertified", **LOST), f"{RESULTS_ROW}: uncertified, optimal in the reference", "", 1),
-        (row(status="iteration_limit", **LOST), f"{RESULTS_ROW}: iteration_limit, optimal in the", "", 1),
-        (row(status="time_limit", **LOST), f"{RESULTS_ROW}: time_limit, optimal in the reference", "", 1),
         (row("2265", status="time_limit", **LOST), "", "n = 2265, smo: time_limit", 1),  # a slower machine
         (row(status="not_run", **LOST), "", "1 rows of the reference", 1),
         (row(setting={"C": "0.1"}), f"{ABSENT}: other settings;", "", 1),
@@ -224,14 +221,6 @@ def test_counts_are_equal_here_and_within_two_percent_elsewhere(
     assert not outcome.same_machine and len(outcome.faults) == other_faults
 
 
-def test_a_paper_that_was_not_asked_for_is_no_fault(record):
-    more = copy.deepcopy(record)
-    more["claims"]["another"] = {"x": "holds"}
-    more["rows"].append({**copy.deepcopy(find(more)), "paper": "another"})
-    outcome = compare(more, record)
-    assert outcome.faults == [] and outcome.rows == outcome.of > 200
-
-
 def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp_path):
     for artefact in full.papers[synthetic.PAPER].artefacts.values():
         if artefact.form == "figure":
@@ -276,19 +265,6 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
 def test_an_unfinished_run_cannot_become_the_reference(full, reference):
     with pytest.raises(StepError, match="missing; make the whole run"):
         check.run(full, write_reference=True)
-
-
-def test_permutations_of_a_problem_share_a_line_of_the_file():
-    entry = {"paper": "p", "experiment": "e", "n": "7", "contender": "smo", "setting": {"C": "1"}}
-    entries = [
-        {**entry, "seed": str(seed), "status": "optimal", "counts": {"iterations": seed}}
-        for seed in range(12)
-    ]
-    other = {**entry, "contender": "pasmo", "seed": "", "status": "time_limit", "counts": {}}
-    folded = fold([*entries, other])
-    assert len(folded) == 2 and len(folded[0]["runs"]) == 12
-    unfolded = [json.dumps(row, sort_keys=True) for row in unfold(folded)]
-    assert sorted(unfolded) == sorted(json.dumps(row, sort_keys=True) for row in [*entries, other])
 
 
 def test_the_record_is_as_old_as_what_was_measured(tmp_path):

@@ -56,14 +56,3 @@ def test_the_step_writes_both(full, tmp_path, monkeypatch):
         check.run(full)
     assert summary.read_text().startswith("## svmrepro check")
     assert ElementTree.parse(paths.check(full).with_suffix(".xml")).getroot().tag == "testsuites"
-
-
-def test_undecided_headlines_are_named():
-    rows = [
-        {"id": "one", "kind": "headline", "verdict": "not decided"},
-        {"id": "two", "kind": "headline", "verdict": "not decided at this size"},
-        {"id": "three", "kind": "detail", "verdict": "not decided"},
-    ]
-    said = check._undecided({"paper": rows, "other": [{**rows[0], "id": "four"}]})
-    assert said == "Headline claims that noise leaves undecided: 2 of 3: one, four\n"
-    assert check._undecided({"paper": rows[1:]}) == "Headline claims that noise leaves undecided: 0 of 1\n"

@@ -1,17 +1,14 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import analysis_support as synthetic
 import pytest
 import yaml
-from svmrepro.workflow.analysis.curves import Point
+from curve_support import experiment, results, run
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.results import SizeRow, load
-from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
+from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration.model import Contender, load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement import _curve_quantities
 from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, spread
 from svmrepro.workflow.judgement._quantities import problem_ratio, unfinished, value
@@ -26,13 +23,7 @@ from svmrepro.workflow.judgement.claims import (
     Claim,
     read_claims,
 )
-from svmrepro.workflow.judgement.verdicts import (
-    allowed,
-    combined_verdict,
-    interval_verdict,
-    judge,
-    judge_printed,
-)
+from svmrepro.workflow.judgement.verdicts import combined_verdict, interval_verdict, judge, judge_printed
 from svmrepro.workflow.statistics import Interval
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
@@ -77,13 +68,10 @@ MISSING = Finding("m", None, "no data")
         ("at-least", (1,), (1.5, 0.99, 2.0), UNDECIDED),
         ("at-least", (1,), (0.5, 0.2, 0.99), FAILS),
         ("at-most", (1,), (0.5, 0.2, 1.0), HOLDS),
-        ("at-most", (1,), (1.5, 1.01, 2.0), FAILS),
         ("above", (1,), (1.5, 1.0, 2.0), UNDECIDED),
-        ("above", (1,), (1.0, 1.0, 1.0), FAILS),
         ("below", (1,), (0.5, 0.1, 0.99), HOLDS),
         ("between", (1, 2), (1.5, 1.0, 2.0), HOLDS),
         ("between", (1, 2), (1.5, 0.9, 2.0), UNDECIDED),
-        ("between", (1, 2), (2.5, 2.1, 3.0), FAILS),
         ("equals", (0,), (0.0, 0.0, 0.0), HOLDS),
         ("equals", (0,), (1.0, 0.0, 1.0), UNDECIDED),
         ("equals", (0,), (1.0, 1.0, 1.0), FAILS),
@@ -94,33 +82,7 @@ def test_rules_look_at_the_whole_interval(rule, bound, interval, verdict):
     assert interval_verdict(rule, bound, Interval(*interval)) == verdict
 
 
-def test_a_rule_without_a_range_is_an_error():
-    with pytest.raises(ValueError, match="no range of values belongs to the rule 'monotone'"):
-        allowed("monotone", (1.0,))
-
-
 good, bad, straddling = finding(2, 1.5, 2.5), finding(0.5, 0.4, 0.6), finding(1, 0.9, 1.1)
-
-
-@pytest.mark.parametrize(
-    ("over", "findings", "verdict"),
-    [
-        ("all", [good, good], HOLDS),
-        ("all", [good, straddling], UNDECIDED),
-        ("all", [good, straddling, bad], FAILS),
-        ("all", [good, MISSING], HOLDS),
-        ("all", [MISSING, MISSING], UNMEASURED),
-        ("all", [], UNMEASURED),
-        ("any", [bad, good], HOLDS),
-        ("any", [bad, straddling], UNDECIDED),
-        ("any", [bad, bad], FAILS),
-        ("most", [good, good, bad], HOLDS),
-        ("most", [good, bad], FAILS),
-        ("most", [good, straddling], UNDECIDED),
-    ],
-)
-def test_findings_combine(over, findings, verdict):
-    assert combined_verdict(claim(over=over), findings) == verdict
 
 
 small = replace(bad, below=10)
@@ -130,13 +92,20 @@ low_estimate = finding(0.9, 0.5, 1.3)
 @pytest.mark.parametrize(
     ("over", "findings", "verdict"),
     [
+        ("all", [good, good], HOLDS),
+        ("all", [good, straddling], UNDECIDED),
+        ("all", [good, straddling, bad], FAILS),
+        ("all", [good, MISSING], HOLDS),
+        ("all", [], UNMEASURED),
+        ("any", [bad, good], HOLDS),
+        ("any", [bad, straddling], UNDECIDED),
+        ("most", [good, good, bad], HOLDS),
+        ("most", [good, bad], FAILS),
         ("all", [good, small], TOO_SMALL),  # neither holds nor does not
         ("all", [good, small, straddling], UNDECIDED),
         ("all", [good, small, bad], FAILS),
-        ("any", [small, good], HOLDS),
         ("any", [small, bad], TOO_SMALL),
         ("most", [good, small], TOO_SMALL),
-        ("most", [good, good, small], HOLDS),
         ("together", [straddling, good, good, good, good], HOLDS),  # five estimates at 1 or above
         ("together", [straddling, good, good, good], UNDECIDED),  # four may be chance
         ("together", [low_estimate, good, good, good, good], UNDECIDED),
@@ -145,7 +114,7 @@ low_estimate = finding(0.9, 0.5, 1.3)
         ("together", [good, good, good, good, good, MISSING], HOLDS),
     ],
 )
-def test_small_sizes_and_joint_estimates_combine(over, findings, verdict):
+def test_findings_combine(over, findings, verdict):
     assert combined_verdict(claim(over=over), findings) == verdict
 
 
@@ -164,13 +133,11 @@ WRONG = (
     ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
     ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),
     ({"rule": {"between": 1}}, "rule: between: two numbers expected"),
-    ({"rule": {"above": [1, 2]}}, "rule: above: one number expected"),
     ({"rule": {"above": 1, "below": 2}}, "rule: must be of length at most 1"),
     ({"quantity": {"kind": "speed"}}, "quantity: kind: one of exponent"),
     ({"quantity": {**ENTRY["quantity"], "size": "own"}}, "key 'size' is unknown; did you mean 'sizes'?"),
     ({"quantity": {"kind": "exponent", "experiments": ["adult-linear"]}}, "key 'contender' is missing"),
     ({"quantity": {**ENTRY["quantity"], "experiments": ["adult-liner"]}}, "did you mean 'adult-linear'?"),
-    ({"quantity": {**ENTRY["quantity"], "experiments": "web"}}, "a list of names, or all, expected"),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
     ({"over": "some"}, "over: must be one of all, any, most, together, not 'some'"),
     ({"kind": "minor"}, "kind: must be one of "),
@@ -189,7 +156,6 @@ WRONG = (
         (b"claims: \xff", "is not UTF-8 text"),
         (b"claims: [", "claims.yaml:2: "),
         (b"claims: {}", "no list 'claims'"),
-        (b"[]", "must hold a mapping"),
         (b"claims: [one]", "claim 1 'None': must be a mapping, not 'one'"),
         (yaml.safe_dump({"claims": [ENTRY, ENTRY]}).encode(), "two claims are called 'one'"),
         *((yaml.safe_dump({"claims": [{**ENTRY, **change}]}).encode(), said) for change, said in WRONG),
@@ -231,23 +197,6 @@ def test_synthetic_power_laws_get_the_verdicts_they_deserve(full):
     assert "(paper 1,220x)" in found["thousand-times-faster-linear"].measured
 
 
-def test_the_pattern_of_the_memory_limit_is_judged_row_by_row(full):
-    found = verdicts(full)["chunking-memory-rows"]
-    by_row = {item.label: item.interval.value for item in found.findings if item.interval}
-    assert by_row["adult-linear, n = 11,220"] == 1 and by_row["adult-linear, n = 16,100"] == 1
-    assert by_row["adult-linear, n = 32,561"] == 1  # not run, because of the limit at a smaller size
-    assert by_row["web-linear, n = 49,749"] == 0  # the synthetic web has far too many support vectors
-
-
-def test_seconds_are_not_judged_at_smoke_scale(full):
-    results = replace(load(full, synthetic.PAPER, synthetic.EXPERIMENTS), config=replace(full, scale="smoke"))
-    for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS), LEFT_OUT):
-        verdict = judge(found, results)
-        if "smoke" not in found.scales:
-            assert (verdict.verdict, verdict.findings) == (UNMEASURED, ())
-            assert "judged at" in verdict.measured
-
-
 def test_too_few_sizes_decide_no_exponent(tmp_path):
     config = synthetic.analyse(synthetic.make_config(tmp_path, ["adult-linear"], sizes=[1605, 2265]))
     claims = {found.id: found for found in read_claims(CLAIMS, list(synthetic.EXPERIMENTS), LEFT_OUT)}
@@ -256,22 +205,6 @@ def test_too_few_sizes_decide_no_exponent(tmp_path):
     of_another = claim(quantity={**ENTRY["quantity"], "contender": "pasmo"})
     verdict = judge(of_another, load(config, synthetic.PAPER, ["adult-linear"]))
     assert verdict.verdict == UNMEASURED and "not in this experiment" in verdict.measured
-
-
-@pytest.mark.parametrize(
-    ("column", "beside"),
-    [
-        ("certificate.max_violation", "; largest relative duality gap 0.0001 (noise-linear, SMO, n = "),
-        ("certificate.gap", "; largest KKT violation 0.00097 (noise-linear, SMO, n = "),
-        ("certificate.n_bound", None),
-    ],
-)
-def test_a_claim_about_violations_tells_the_gap_too(full, column, beside):
-    results = load(full, synthetic.PAPER, ["noise-linear"])
-    quantity = {"kind": "value", "experiments": ["noise-linear"], "contenders": ["smo"], "of": column}
-    measured = judge(claim(quantity=quantity), results).measured
-    assert ("largest" in measured) == (beside is not None)
-    assert beside is None or beside in measured
 
 
 # -- the paper's own numbers ------------------------------------------------------------------------------
@@ -284,7 +217,6 @@ TABLES = {
     ),
     "scaling": "experiment,smo_exponent,chunking_exponent\npower,1.3,2.0\nwritten,1.5,2.0\n",
     "sparse_vs_dense": "experiment,n,smo_sparse_seconds,smo_dense_seconds\npower,100,1.0,4.0\n",
-    "aliases": "experiment,smo,smo_slow\noptions,power/smo,power/chunking\n",
     "marks": (
         "experiment,n,smo_iterations,pasmo_iterations,iterations_significant\n"
         "a,10,100,90,yes\nb,10,100,99,no\nc,10,100,120,yes\nd,10,100,50,yes\n"
@@ -308,7 +240,6 @@ def on_paper(folder, rule, over="all", **quantity):
         ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.55}, HOLDS),
         ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.5}, UNDECIDED),
         ({"kind": "exponent", "contender": "smo", "of": "work"}, {"at-most": 9}, UNASKED),
-        ({"kind": "exponent", "contender": "svmlight"}, {"at-most": 9}, UNASKED),
         # 1 for the seconds, minus the printed 1.5.
         (
             {"kind": "exponent", "contender": "smo", "against": "written"},
@@ -332,36 +263,13 @@ def on_paper(folder, rule, over="all", **quantity):
         ({"kind": "ratio", "above": "chunking", "below": "smo", "from": 200}, {"above": 3.8}, HOLDS),
         ({"kind": "ratio", "above": "chunking", "below": "smo"}, {"above": 3.8}, FAILS),
         ({"kind": "ratio", "above": "smo-dense", "below": "smo"}, {"between": (3.7, 4.3)}, HOLDS),
-        (
-            {"kind": "ratio", "above": "smo-slow", "below": "smo", "at": 100, "experiments": ["options"]},
-            {"between": (1.85, 2.16)},
-            HOLDS,
-        ),
-        # 1.0 / 1.5 at 100, and at the largest of each 8.0 / 3.0.
-        (
-            {"kind": "problem-ratio", "contender": "smo", "against": "other", "at": 100},
-            {"between": (0.6, 0.73)},
-            HOLDS,
-        ),
+        # At the largest of each 8.0 / 3.0.
         (
             {"kind": "problem-ratio", "contender": "smo", "against": "other", "at": "largest"},
             {"between": (2.6, 2.75)},
             HOLDS,
         ),
-        ({"kind": "problem-ratio", "contender": "svmlight", "against": "other"}, {"above": 0}, UNASKED),
-        (
-            {
-                "kind": "mean-per-example",
-                "contender": "smo",
-                "of": "iterations",
-                "table": "marks",
-                "experiments": ["a", "b"],
-            },
-            {"equals": 10},
-            HOLDS,
-        ),
         ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, FAILS),
-        ({"kind": "value", "contenders": ["smo"], "of": "iterations"}, {"equals": 0}, UNASKED),
         ({"kind": "support-vectors", "contender": "smo", "which": "total"}, {"at-most": 1}, UNASKED),
     ],
 )
@@ -418,67 +326,36 @@ def test_work_is_never_counted_in_place_of_seconds(paper):
         assert not (found.quantity.get("of") == "work" and found.counted), found.id
 
 
-def test_a_reading_of_zero_can_be_left_out():
-    """An instrument that sees nothing does not make a rule hold."""
-
-    def findings(*readings, **more):
-        fields = {"experiment": "e", "contender": "smo", "n": "10", "status": "optimal", "repeat": "0"}
-        fields |= {"flagged": "false", "certificate.passed": "true"}
-        runs = Runs(tuple(MeasuredRun({**fields, "peak_memory_bytes": text}) for text in readings))
-        experiment = SimpleNamespace(sizes=(10,), contenders={"smo": None})
-        results = SimpleNamespace(
-            rows=lambda name: [SizeRow(10, None)],
-            experiment=lambda name: experiment,
-            group=runs.group,
-            why_any_missing=lambda *asked: "",
-        )
-        spec = {"experiments": ["e"], "contenders": ["smo"], "of": "peak_memory_bytes", **more}
-        return [item.interval or item.reason for item in value(results, spec)]
-
-    assert findings("0", "30") == [Interval(30, 0, 30)]
-    assert findings("0", "30", zeros="left out") == [Interval(30, 30, 30)]
-    assert findings("0", zeros="left out") == ["no run reports peak_memory_bytes above 0"]
-
-
 # -- comparisons of problems, limits and permutations -----------------------------------------------------
 
 
 def results_of(*runs):
-    """Return results of some runs, each (experiment, contender, n, status, more fields)."""
-    fields = {"repeat": "0", "flagged": "false", "certificate.passed": "true"}
-    found = Runs(
-        tuple(
-            MeasuredRun(
-                {**fields, "experiment": name, "contender": label, "n": str(n), "status": status, **more}
-            )
-            for name, label, n, status, more in runs
-        )
-    )
-    names = dict.fromkeys(name for name, *_ in runs)
-    experiment = SimpleNamespace(sizes=(), contenders=dict.fromkeys(label for _, label, *_ in runs))
-    return SimpleNamespace(
-        runs=found,
-        scale="default",
-        paper=SimpleNamespace(experiments=names),
-        rows=lambda name: [SizeRow(n, None) for n in found.sizes(name)],
-        experiment=lambda name: experiment,
-        group=found.group,
-        numbers=SimpleNamespace(
-            sizes=lambda *asked: (),
-            alias=lambda *asked: asked,
-            value=lambda *asked: None,
-            experiments=lambda table: (),
-        ),
-        why_any_missing=lambda *asked: "",
-        why_missing=lambda name, label, row: found.group(name, label, row.n).reason,
-    )
+    contenders = {"smo": Contender("smo", "smo")}
+    described = []
+    for name in dict.fromkeys(each.experiment for each in runs):
+        sizes = tuple(sorted({each.n for each in runs if each.experiment == name}))
+        described.append(replace(experiment(name), contenders=contenders, sizes=sizes))
+    return results(list(runs), *described)
 
 
 def seconds(name, n, *values):
-    return [
-        (name, "smo", n, "optimal", {"repeat": str(place), "cpu_seconds": str(value)})
-        for place, value in enumerate(values)
-    ]
+    return [run(name, "smo", n, repeat=place, cpu_seconds=value) for place, value in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    ("readings", "more", "found"),
+    [
+        ((0, 30), {}, Interval(30, 0, 30)),
+        ((0, 30), {"zeros": "left out"}, Interval(30, 30, 30)),
+        ((0,), {"zeros": "left out"}, "no run reports peak_memory_bytes above 0"),
+    ],
+)
+def test_a_reading_of_zero_can_be_left_out(readings, more, found):
+    """An instrument that sees nothing does not make a rule hold."""
+    runs = [run("e", "smo", 1000, repeat=k, peak_memory_bytes=each) for k, each in enumerate(readings)]
+    spec = {"experiments": ["e"], "contenders": ["smo"], "of": "peak_memory_bytes", **more}
+    (item,) = value(results_of(*runs), spec)
+    assert (item.interval or item.reason) == found
 
 
 def test_one_solver_on_two_problems():
@@ -502,10 +379,10 @@ def test_one_solver_on_two_problems():
 
 def test_a_limit_at_a_smaller_size_counts_as_not_finished():
     results = results_of(
-        ("e", "smo", 10, "optimal", {}),
-        ("e", "smo", 20, "time_limit", {"time_limit": "5"}),
-        ("e", "smo", 40, "not_run", {"reason": "time limit at n = 20"}),
-        ("f", "smo", 40, "not_run", {"reason": "no data"}),
+        run("e", "smo", 10),
+        run("e", "smo", 20, status="time_limit", time_limit=5),
+        run("e", "smo", 40, status="not_run", reason="time limit at n = 20"),
+        run("f", "smo", 40, status="not_run", reason="no data"),
     )
     found = unfinished(results, {"kind": "unfinished", "experiments": ["e", "f"], "contender": "smo"})
     assert [item.interval and item.interval.value for item in found] == [0.0, 1.0, 1.0, None]
@@ -513,26 +390,9 @@ def test_a_limit_at_a_smaller_size_counts_as_not_finished():
 
 
 def test_means_and_spreads_over_permutations():
-    runs = [("e", "smo", 10, "optimal", {"seed": str(k), "iterations": str(k)}) for k in (20, 30, 40)]
-    results = results_of(*runs)
-    results.experiment = lambda name: SimpleNamespace(
-        sizes=(10,), paper_sizes={}, title="e", contenders={"smo": 1}
-    )
+    results = results_of(*(run("e", "smo", 10, seed=k, iterations=k) for k in (20, 30, 40)))
     spec = {"experiments": ["e"], "contender": "smo", "of": "iterations", "table": "table2"}
     (mean,) = mean_per_example(results, {"kind": "mean-per-example", **spec})
     assert mean.interval.value == 3.0 and mean.interval.low < 2.0 < 4.0 < mean.interval.high
     (found,) = spread(results, {"kind": "spread", **spec})
     assert found.interval.ends == (2.0, 2.0)
-
-
-def test_the_best_value_of_a_parameter_spans_what_is_as_good(monkeypatch):
-    """With 200 test examples, 90.5 % is one example worse than 91 %."""
-    points = [
-        Point(x, Interval.exact(y)) for x, y in ((1.0, 89.0), (10.0, 90.5), (100.0, 91.0), (1000.0, 90.0))
-    ]
-    monkeypatch.setattr(_curve_quantities, "_points", lambda *asked: points)
-    monkeypatch.setattr(_curve_quantities, "one_example", lambda *asked: 0.5)
-    spec = {"kind": "curve-optimum", "experiments": ["e"], "contender": "smo", "x": "C_total"}
-    monkeypatch.setattr(_curve_quantities, "absent", lambda *asked: "")
-    (found,) = _curve_quantities.curve_optimum(None, spec)
-    assert (found.interval.value, *found.interval.ends) == (100.0, 10.0, 100.0)

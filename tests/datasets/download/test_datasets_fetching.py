@@ -58,26 +58,6 @@ def test_a_corrupted_file_is_replaced(site):
     assert len(site.server.seen) == 2
 
 
-def test_a_good_file_is_hashed_once(site, monkeypatch):
-    site.serve(CONTENT)
-    path = site.fetch().path
-    hashed = []
-
-    def counting(path):
-        hashed.append(path)
-        return sha(path.read_bytes())
-
-    monkeypatch.setattr(verification, "sha256_of", counting)
-    site.fetch()
-    assert hashed == []
-    os.utime(path, ns=(0, 0))
-    site.fetch()
-    assert hashed == [path]
-    (path.parent / ".verified.json").write_text("[" * 200_000)
-    site.fetch()
-    assert hashed == [path, path]
-
-
 def test_without_download_no_source_is_asked(site):
     site.serve(CONTENT)
     assert "it has not been fetched" in site.refusal(download=False, mirror=f"{site.server.url}/copies")

@@ -40,9 +40,7 @@ def test_a_longer_result_is_cut_soon_after_the_limit():
     ("content", "message"),
     [
         (b"", "it does not begin"),
-        (b"\x1f\x9d", "it does not begin"),
         (b"\x1f\x8b\x90abc", "it does not begin"),
-        (b"\x1f\x9d\x88abc", "codes of up to 8 bits"),
         (b"\x1f\x9d\x89abc", "codes of up to 9 bits"),
         (b"\x1f\x9d\x91abc", "codes of up to 17 bits"),
         (b"\x1f\x9d\x90\xff\xff\xff", "code 511 where the table has 257 entries"),
@@ -52,14 +50,3 @@ def test_a_longer_result_is_cut_soon_after_the_limit():
 def test_what_is_refused(content, message):
     with pytest.raises(ValueError, match=message):
         decompress_lzw(content, 100)
-
-
-def test_any_damage_is_an_error_or_another_result():
-    content = CONTENTS["text"][:6000]
-    packed = compress_lzw(content, 10)
-    for at in range(3, len(packed), 41):
-        spoilt = packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :]
-        try:
-            assert decompress_lzw(spoilt, len(content)) != content
-        except ValueError as error:
-            assert "where the table has" in str(error)

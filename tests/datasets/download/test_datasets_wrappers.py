@@ -45,12 +45,9 @@ def test_a_member_of_an_archive(archive):
     [
         (zipped({"/etc/evil": b"", "set/toy": CONTENT}), "unsafe name"),
         (zipped({"../../evil": b"", "set/toy": CONTENT}), "unsafe name"),
-        (zipped({"set/../../evil": b"", "set/toy": CONTENT}), "unsafe name"),
-        (zipped({"..\\evil": b"", "set/toy": CONTENT}), "unsafe name"),
         (zipped({"C:/evil": b"", "set/toy": CONTENT}), "unsafe name"),
         (zipped({"other": CONTENT}), "no member set/toy"),
         (zipped({"set/toy": bytes(10_000_000)}), f"longer than the {len(CONTENT)} bytes expected"),
-        (b"PK not an archive at all", "not a zip archive"),
         (zipped({"set/toy": CONTENT})[:200], "not a zip archive"),
         (zipped({"set/toy": CONTENT}).replace(b"set/toy", b"set/t\xfdy", 1), "damaged"),
     ],
@@ -69,16 +66,6 @@ def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path, method):
     with pytest.raises(SourceError, match=rf"set/toy of all\.zip is compressed by method {method}"):
         extract_member(path, "set/toy", tmp_path / "data", 1000, "all.zip")
     assert not (tmp_path / "data").exists()
-
-
-def test_a_link_among_the_members_of_an_archive_is_read_as_text(tmp_path):
-    info = zipfile.ZipInfo("set/toy")
-    info.external_attr = 0o120777 << 16
-    with zipfile.ZipFile(tmp_path / "bomb", "w") as archive:
-        archive.writestr(info, "/etc/passwd")
-    extract_member(tmp_path / "bomb", "set/toy", tmp_path / "data", 100, "all.zip")
-    assert (tmp_path / "data").read_bytes() == b"/etc/passwd"
-    assert not (tmp_path / "data").is_symlink()
 
 
 WRAP = {

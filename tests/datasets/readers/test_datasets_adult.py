@@ -41,11 +41,9 @@ def test_reading(tmp_path):
     ("bad", "words"),
     [
         (line().replace(", Sales", ""), "14 fields where 15"),
-        (line().replace("\n", ", more\n"), "16 fields where 15"),
         (line(label=">=50K"), "label '>=50K'"),
         (line(race="Green"), "race 'Green'"),
         (line(fnlwgt="12x"), "fnlwgt '12x'"),
-        (line(capital_gain="nan"), "capital-gain 'nan'"),
         (line(capital_gain="-1"), "capital-gain '-1'"),
         (line(hours_per_week="?"), "hours-per-week '?'"),
         (line(hours_per_week="9" * 30), "is not a whole number"),
@@ -68,8 +66,6 @@ def test_files_without_a_problem_in_them(tmp_path, text, words):
         (range(10), "<1, 1-2, 3-4, 5-6, >=7"),
         ([0] * 90 + list(range(100, 110)), "<100, >=100"),
         ([5] * 4 + [9] * 40 + [10] * 30 + [11, 12] * 2 + [13] * 22, "<9, 9, 10, 11-12, >=13"),
-        ([30] * 17 + [36] * 7 + [40] * 46 + [41, 45] * 4 + [50] * 22, "<36, 36-39, 40, 41-49, >=50"),
-        ([7, 8], "<8, >=8"),
         ([30] * 20 + [40] * 60 + [45] * 20, "<40, 40-44, >=45"),
     ],
 )

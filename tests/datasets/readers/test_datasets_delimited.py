@@ -30,14 +30,6 @@ def test_numbers_with_the_label_first(tmp_path):
     assert data.X.dtype == data.y.dtype == np.float64 and data.X.flags.c_contiguous
 
 
-def test_numbers_are_read_bit_for_bit(tmp_path):
-    values = np.random.default_rng(0).standard_normal((50, 3)) * 10.0 ** np.arange(-200, 400, 250)
-    signs = np.where(np.arange(50) % 3 == 0, 1.0, -1.0)
-    lines = [f"{y:.0f}," + ",".join(f"{v:.17g}" for v in row) for y, row in zip(signs, values, strict=True)]
-    data = read(put(tmp_path / "file", "\n".join(lines) + "\n"), features=3)
-    assert np.array_equal(data.X, values) and np.array_equal(data.y, signs)
-
-
 def test_a_board_of_texts_whose_draws_are_left_out(tmp_path):
     path = put(tmp_path / "file", "x,o,b,win\nb,b,o,draw\no,o,x,loss\n\n")
     data = read(path, GAME, OUTCOMES, features=3)
@@ -69,30 +61,19 @@ GOOD = "1,0.5,1\n-1,0.25,1\n"
     ("text", "line", "words"),
     [
         (GOOD + "0,1,1\n", 3, "label '0' where one of 1, -1 was expected"),
-        (GOOD + "1.5,1,1\n", 3, "label '1.5'"),
         (GOOD + "yes,1,1\n", 3, "label 'yes'"),
-        (GOOD + "nan,1,1\n", 3, "label 'nan'"),
-        (GOOD + ",1,1\n", 3, "label ''"),
         (GOOD + "1,x,1\n", 3, "column 2: 'x' is not a number"),
-        (GOOD + "1,1,\n", 3, "column 3: '' is not a number"),
         (GOOD + "1,1_0,1\n", 3, "column 2: '1_0' is not a number"),
-        (GOOD + "1,1 2,1\n", 3, "column 2: '1 2' is not a number"),
-        (GOOD + "1,1,?\n", 3, "column 3: '?' is not a number"),
         (GOOD + "1,\u0661,1\n", 3, "column 2: '\u0661' is not a number"),
-        (GOOD + '1,"1",1\n', 3, "column 2: '\"1\"' is not a number"),
         (GOOD + "1,nan,1\n", 3, "column 2: 'nan' is not finite"),
-        (GOOD + "1,1,-Inf\n", 3, "column 3: '-Inf' is not finite"),
         (GOOD + "1,1,1e999\n", 3, "column 3: '1e999' is not finite"),
-        (GOOD + "1,1\n", 3, "2 fields where 3"),
         (GOOD + "1,1,1,\n", 3, "4 fields where 3"),
-        (GOOD + "1;1;1\n", 3, "1 fields where 3"),
         ("1,1,1\n\n-1,1,1\n", 2, "empty line"),
         ("1,1,1\n1,2,2\n", 1, "one class only"),
         ("\n \r\n", 1, "the file is empty"),
         (b"1,\xff\xfe,1\n", 1, "column 2: '\ufffd\ufffd'"),
         (b"1,1\x002,1\n", 1, "column 2: '1\\x002'"),
         ("1," + "9" * 1_000_000 + "x,1\n", 1, f"column 2: '{'9' * 37}...'"),
-        ("y,x1,x2\n1,1,1\n", 1, "label 'y'"),
     ],
 )
 def test_numbers_that_are_refused(tmp_path, text, line, words):
@@ -104,9 +85,7 @@ def test_numbers_that_are_refused(tmp_path, text, line, words):
     ("text", "line", "words"),
     [
         ("x,o,win\nx,1,loss\n", 2, "column 2: '1' is not one of x, o, b"),
-        ("x,o,win\nx,X,loss\n", 2, "column 2: 'X' is not one of"),
         ("x,o,win\nx,o,won\n", 2, "label 'won' where one of win, loss, draw"),
-        ("x,o,win\nx,q,draw\n", 2, "column 2: 'q' is not one of"),
         ("x,o,draw\nx,o,draw\n", 1, "no row is left"),
         ("x,o,win\nx,o,draw\n", 1, "one class only"),
     ],
@@ -120,11 +99,8 @@ def test_boards_that_are_refused(tmp_path, text, line, words):
     ("text", "line", "words"),
     [
         ("1,?,1\n?,a,1\n", 2, "column 2: 'a' is not a number"),
-        ("1,?,1\n?,inf,-1\n", 2, "column 2: 'inf' is not finite"),
-        ("1,1,1\n?,1e999,-1\n", 2, "column 2: '1e999' is not finite"),
         ("1,?,1\n1,1,?\n", 2, "label '?'"),
         ("1,?,1\n?,?,-1\n", 1, "no row is left"),
-        ("1,??,1\n", 1, "column 2: '??' is not a number"),
     ],
 )
 def test_lines_that_lack_a_value_and_are_wrong_besides(tmp_path, text, line, words):

@@ -38,27 +38,16 @@ def test_pixels_are_scaled_and_one_digit_stands_against_the_rest(tmp_path):
     assert np.array_equal(data.y, np.where(DIGITS == 8, 1.0, -1.0))
 
 
-def test_more_rows_than_are_scaled_at_once(tmp_path):
-    pixels = np.random.default_rng(1).integers(0, 3, (5000, 2, 2)).astype(np.uint8)
-    digits = np.arange(5000) % 10
-    data = read_images(*write(tmp_path, images(pixels), labels(digits)), features=4, signs=SIGNS)
-    assert np.array_equal(data.X.toarray(), pixels.reshape(5000, 4) / 255.0)
-
-
 @pytest.mark.parametrize(
     ("first", "second", "start", "words"),
     [
         (b"", labels(), "images: ", "empty"),
-        (images(), b"", "labels: ", "empty"),
         (images(PIXELS[:0]), labels(DIGITS[:0]), "images: ", "no examples"),
         (images()[:9], labels(), "images: ", "9 bytes: cut short"),
-        (images()[:-1], labels(), "images: ", "255 bytes where 256"),
         (images() + b"\0", labels(), "images: ", "257 bytes where 256"),
         (images(), labels()[:-1], "labels: ", "47 bytes where 48"),
         (labels(), labels(), "images: ", "magic number 00000801 where 00000803"),
-        (images(), images(), "labels: ", "magic number 00000803 where 00000801"),
         (images(magic=b"\0\0\x0d\x03"), labels(), "images: ", "magic number 00000d03"),
-        (gzip.compress(images(), mtime=0), labels(), "images: ", "magic number 1f8b0800"),
         (images(PIXELS.reshape(ROWS, 1, 6)[:, :, :5]), labels(), "images: ", "1 x 5 where 6 pixels"),
         (images(), labels(DIGITS[:-1]), "labels: ", "39 labels for the 40 images"),
         (images(), labels(np.where(np.arange(ROWS) == 6, 10, DIGITS)), "labels: ", "example 7: label 10"),
@@ -68,12 +57,6 @@ def test_more_rows_than_are_scaled_at_once(tmp_path):
 def test_what_is_refused(tmp_path, first, second, start, words):
     files = write(tmp_path, first, second)
     refused(lambda: read_images(*files, features=6, signs=SIGNS), f"{tmp_path}/{start}", words)
-
-
-def test_a_label_that_no_byte_can_be(tmp_path):
-    files = write(tmp_path, images(), labels())
-    signs = {**SIGNS, 0.5: 1.0}
-    refused(lambda: read_images(*files, features=6, signs=signs), f"{files[1]}: ", "0.5")
 
 
 ENTRY = one_set(f"""
@@ -151,10 +134,8 @@ def test_keys_name_both_files(mirror, monkeypatch):
     [
         ("examples: x, labels: y,", "examples: x,", "labels"),
         ("labels: y,", "labels: z,", "'z'"),
-        ("examples: x,", "examples: [x, z],", "'z'"),
         ("examples: x,", "examples: [],", "examples"),
         ("positives: 4", "positives: 4, skip: 40", "rows"),
-        ("positives: 4", "positives: 4, rows: 41", "rows"),
         ("positives: 4", "positives: 4, last: 3", "last"),
         ("      x:\n        rows: 40\n", "      x:\n", "'x'"),
         ("subsets: [train]", "subsets: [train, more]", "'more'"),

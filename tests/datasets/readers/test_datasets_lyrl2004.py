@@ -1,12 +1,10 @@
 """RCV1 in its published form: term weights and topics in separate files."""
 
 import gzip
-import sys
 
 import numpy as np
 import pytest
 from datasets_support import one_set, put, refused, sha, use_registry
-from support import ran
 from svmrepro import datasets
 from svmrepro.datasets.readers._lyrl2004 import count_documents, count_topics, read_documents
 
@@ -55,19 +53,14 @@ def test_documents_and_their_topics(tmp_path):
         (TRAIN, "", "topics:1: ", "empty"),
         (TRAIN[:-8] + "47236:\n", TOPICS, "train:3: ", "'47236:' is cut short"),
         (TRAIN + "2289  0:1\n", TOPICS, "train:4: ", "document 2289 has no topic"),
-        (TRAIN + "26151  0:1\n", TOPICS, "train:4: ", "index 0"),
         (TRAIN + "26151  47237:1\n", TOPICS, "train:4: ", "index 47237 is out of range"),
         (TRAIN + "26151  5:nan\n", TOPICS, "train:4: ", "'nan' of index 5 is not finite"),
         (TRAIN + "x  5:1\n", TOPICS, "train:4: ", "document 'x'"),
-        (TRAIN + "2.5  5:1\n", TOPICS, "train:4: ", "2.5 is not a document number"),
         (TRAIN + "0  5:1\n", TOPICS, "train:4: ", "0 is not a document number"),
         (TRAIN + "2286  5:1\n", TOPICS, "train: ", "document 2286 is there twice"),
         (TRAIN, TOPICS[: TOPICS.index("CCAT 2288")], "train:3: ", "document 2288 has no topic"),
         (TRAIN, TOPICS + "CCAT 22x 1\n", "topics:12: ", "'CCAT 22x 1'"),
-        (TRAIN, TOPICS + "CCAT 0 1\n", "topics:12: ", "'CCAT 0 1'"),
-        (TRAIN, TOPICS + "CCAT 2286 0\n", "topics:12: ", "'CCAT 2286 0'"),
         (TRAIN, TOPICS + "CCAT 22", "topics:12: ", "'CCAT 22'"),
-        (TRAIN, TOPICS + "\nCCAT 2286 1\n", "topics:12: ", "''"),
         (TRAIN, TOPICS.replace("CCAT", "C15"), "topics: ", "no document has the topic CCAT"),
         (TRAIN, TOPICS + "CCAT 2286 1\n", "topics: ", "all documents have the topic CCAT"),
     ],
@@ -79,37 +72,6 @@ def test_what_is_refused(tmp_path, train, topics, start, words):
         f"{tmp_path}/{start}",
         words,
     )
-
-
-READING = """
-import resource, sys
-from pathlib import Path
-from svmrepro.datasets.readers._lyrl2004 import read_documents
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-folder = Path(sys.argv[1])
-small = read_documents([folder / "small"], folder / "topics", topic="CCAT", features=47236)
-before = peak()
-data = read_documents([folder / "large"], folder / "topics", topic="CCAT", features=47236)
-X = data.X
-print(peak() - before, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, X.nnz)
-"""
-
-
-def test_memory_is_that_of_the_result(tmp_path):
-    # 36 MB of text, 18 MB of arrays: reading the whole text, or a list of its words, would be noticed.
-    pairs = " ".join(f"{term}:0.0497399253756197" for term in range(1, 3000, 2))
-    lines = [f"{number}  {pairs}\n" for number in range(1, 1001)]
-    at = write(tmp_path, small="".join(lines[:20]), large="".join(lines))
-    (tmp_path / "topics").write_text(
-        "".join(f"{'CCAT' if i % 2 else 'GCAT'} {i} 1\n" for i in range(1, 1001))
-    )
-    done = ran(sys.executable, "-c", READING, tmp_path, check=True)
-    grown, result, nonzeros = map(int, done.stdout.split())
-    assert nonzeros == 1_500_000 and at["large"].stat().st_size > 34e6
-    assert grown < result + 24e6
 
 
 WRAPPED = gzip.compress(TRAIN.encode(), mtime=1)

@@ -54,14 +54,6 @@ def test_the_key_of_a_row_follows_the_encodings_of_its_contenders(monkeypatch):
     assert not keys("one-hot") & hot and keys(None) == plain
 
 
-def test_an_experiment_says_it_for_its_contenders():
-    def encodings(**contenders):
-        made = the_experiment(cards(contenders, encoding="one-hot")).contenders
-        return {label: contender.encoding for label, contender in made.items()}
-
-    assert encodings(hot=QUICK, plain={**QUICK, "encoding": None}) == {"hot": "one-hot", "plain": None}
-
-
 def test_ratios_are_formed_on_the_same_problem_only():
     config = cards({"plain": QUICK, "again": QUICK, "hot": HOT, "hot-again": HOT})
     measure(config)

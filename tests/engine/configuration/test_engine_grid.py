@@ -1,8 +1,8 @@
 """Experiments over a grid of C and gamma: one run solves, certifies and adds up all cells."""
 
-import io
 import json
 
+import engine_support
 import pytest
 from engine_support import refusal
 from support import rows_of
@@ -13,11 +13,8 @@ from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.judgement._grid_quantities import PER_ITERATION, grid_ratio, grid_share
 from svmrepro.workflow.measurement.data_sets import register
-from svmrepro.workflow.measurement.job_progress import JobProgress
-from svmrepro.workflow.measurement.journal_line import read_lines
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.steps import analyse, collect, plot, tabulate
-from svmrepro.workflow.steps.measure import measure_job
 
 NAME = "adult-grid"
 GRID = {"C": [1000, 1e-4, 1], "gamma": [0.5, 0.01]}
@@ -56,11 +53,9 @@ def measured(tmp_path_factory):
 
 
 def measure(config, folder):
-    experiment = config.experiment("grid", NAME)
-    part = jobs.job(config, experiment, "all")
-    with JobProgress(config, experiment, part, folder / "log.txt", io.StringIO()) as progress:
-        measure_job(config, experiment, part, progress)
-    return read_lines(paths.job_file(config, "grid", NAME, "all"))
+    return engine_support.measure(config, log=folder / "log.txt", experiment=config.experiment("grid", NAME))[
+        0
+    ]
 
 
 def test_a_run_solves_every_cell_and_adds_up(measured, tmp_path):

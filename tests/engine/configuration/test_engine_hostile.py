@@ -167,15 +167,6 @@ def test_dates_are_words(tmp_path):
     assert read_yaml(tmp_path / "x.yaml") == {**texts, "c": 1.5, "e": 16}
 
 
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), -float("inf"), 10**400, 2**63, b"x", {1: 2}, ()]
-)
-def test_values_that_are_none(folder, value):
-    settings = {"contenders": {"smo": {"options": {"step_tol": value}}}}
-    said = refusal({"experiments": {"mini": {"one": settings}}}, folder)
-    assert said.startswith(f"--config: {AT}.contenders.smo.options")
-
-
 def test_a_bomb_behind_configfile_is_refused(folder):
     # Snakemake parses that file itself; the resulting object shares its parts and represents 10^9 of them.
     bomb = "x"

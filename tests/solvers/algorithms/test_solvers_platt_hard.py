@@ -1,4 +1,4 @@
-"""SMO and its cache, a fixed threshold, chunking: far examples, tiny multipliers, drift, and ends anywhere.
+"""SMO, a fixed threshold, chunking: far examples, tiny multipliers, drift, and ends anywhere.
 
 ``tests/torture`` has the other hard problems, judged in decimal arithmetic.
 """
@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import biased, cloud, judged, words
+from solver_cases import biased, cloud, judged
 from svmrepro.solvers import Kernel, Problem, certify, solve
-from svmrepro.solvers.caches import smo_rows
-from svmrepro.solvers.platt import _free_set_cg as free_set_cg
 from svmrepro.solvers.platt import _state as state
 from svmrepro.solvers.platt import chunking
 
@@ -68,35 +66,3 @@ def test_chunking_ends_anywhere(kernel: Kernel, stop: int) -> None:
     found = certify(problem, chunking.finish(run, "time_limit"))  # raises outside the box
     assert found.equality_residual <= 1e-9 * max(found.alpha_sum, 1.0)
     assert found.weights_residual <= 1e-9 + found.weights_rounding
-
-
-def test_a_descent_without_room_ends() -> None:
-    descent = free_set_cg.allocate(3, 0)
-    descent.free[:], descent.y[:], descent.C[:] = [0, 1, 2], 1.0, 1.0
-    descent.beta[:], descent.g[:], descent.q[:] = 0.5, [np.nan, 1.0, 1.0], np.nan
-    assert not free_set_cg.choose_direction(descent)
-    descent.d[:] = 1.0
-    assert not free_set_cg.step_along(descent)
-
-
-def test_rows_grow_with_the_columns() -> None:
-    problem = Problem(*words(1500), 1.0, Kernel.gaussian(gamma=0.05))
-    none, kept = (solve(problem, "smo", cache_mb=size, iteration_limit=4000) for size in (0.0, 8.0))
-    ever = int(np.count_nonzero(none.alpha))
-    assert ever > 600  # more multipliers than a row holds were at some time between their bounds, or nearly
-    assert np.array_equal(kept.alpha, none.alpha)
-    assert kept.kernel_evaluations < none.kernel_evaluations
-
-
-def test_longer_rows_in_the_same_memory() -> None:
-    cache = smo_rows.first_cache(5000, 8 * 2**20)
-    assert cache.rows.shape == (1024, 1024)
-    cache.counts.hits = 7
-    longer = smo_rows.longer(cache)
-    assert longer.rows.shape == (512, 2048)
-    assert np.shares_memory(longer.rows, cache.rows)
-    assert (longer.slot_of == -1).all() and longer.counts.hits == 7
-    while longer.rows.shape[1] < 5000:
-        longer = smo_rows.longer(longer)
-    assert longer.rows.shape == (209, 5000)
-    assert longer.rows.nbytes <= 8 * 2**20

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from solver_cases import STORAGES, dense, judged, make_case, words
 from svmrepro.solvers import Problem, certify, solve
 from svmrepro.solvers.linear import lsvm
-from svmrepro.solvers.linear.l2svm_mfn import line_minimum
 
 NAMES = ("l2svm-mfn", "lsvm")
 
@@ -93,27 +92,6 @@ def test_rounding_ends_a_run(seed: int, C: float) -> None:
     assert abs(gap) <= 0.5 * allowed**2 + 1e-14 * primal
 
 
-def test_line_search_is_exact() -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(300):
-        n, C = int(rng.integers(1, 12)), float(10.0 ** rng.uniform(-2, 3))
-        w, d = rng.normal(size=4), rng.normal(size=4) * 10.0 ** rng.uniform(-2, 1)
-        # Ties, and examples exactly at their break point.
-        margins, changes = rng.integers(-2, 4, size=n) / 2.0, rng.integers(-2, 3, size=n) * 1.0
-
-        def slope(
-            t: float, m: Any = margins, c: Any = changes, w: Any = w, d: Any = d, C: float = C
-        ) -> float:
-            return float((w + t * d) @ d - C * np.maximum(0.0, 1.0 - m - t * c) @ c)
-
-        t = line_minimum(margins, changes, w, d, C)
-        if slope(0.0) >= 0.0:
-            assert t == 0.0
-        else:
-            scale = float(d @ d) + C * float(changes @ changes)
-            assert t > 0.0 and abs(slope(t)) <= 1e-10 * scale * max(1.0, t) + 1e-10 * abs(slope(0.0))
-
-
 def test_lagrangian_iteration_is_the_paper_s() -> None:
     """The two passes of an iteration give the iterates of the formula with its explicit N x N inverse."""
     problem = example(n=40, d=6, C=0.7)
@@ -140,13 +118,6 @@ def test_limits_of_memory() -> None:
     assert solve(wide, "l2svm-mfn").status == "optimal"
 
 
-def test_steps_may_be_shorter() -> None:
-    problem = example()
-    long, short = (judged(problem, "lsvm", 1e-5, step=step)[0] for step in (1.9, 0.5))
-    assert long.weights == pytest.approx(short.weights, abs=1e-4)
-    assert short.iterations > long.iterations
-
-
 def test_a_singular_matrix_ends_a_run() -> None:
     """Equal columns, and C so large that I / C vanishes in rounding."""
     rng = np.random.default_rng(0)
@@ -156,13 +127,3 @@ def test_a_singular_matrix_ends_a_run() -> None:
         solution = solve(Problem(X, y, C, bias=False), "lsvm")
         assert solution.status == "stalled"
         assert solution.weights is not None and np.isfinite(solution.weights).all()
-
-
-def test_the_matrix_is_factored_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = example(n=500, d=97)
-    whole = judged(problem, "lsvm", 1e-6)[0]
-    monkeypatch.setattr("svmrepro.solvers.linear.lsvm._SLICE", 1)  # pieces of 16
-    monkeypatch.setattr("svmrepro.solvers.linear.lsvm._BLOCK", 24)
-    pieces = judged(problem, "lsvm", 1e-6)[0]
-    assert pieces.weights == pytest.approx(whole.weights, abs=1e-5)
-    assert abs(pieces.iterations - whole.iterations) <= 1

@@ -57,27 +57,6 @@ def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyP
         assert certify(given, other).passes(1e-3, 1.0)
 
 
-def test_helpers_do_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The helpers' CPU seconds count; without helpers, the solving thread does all parts."""
-    given = problem("bits")
-    monkeypatch.setattr(helpers, "processors", lambda: 2)
-    expected = solve(given, "smo-newton", threads=2)
-    seconds: list[float] = []
-    dismiss = helpers.Helpers.dismiss
-
-    def recorded(self: helpers.Helpers) -> None:
-        dismiss(self)
-        seconds.append(self.cpu_seconds)
-
-    monkeypatch.setattr(helpers.Helpers, "dismiss", recorded)
-    assert_equal(expected, solve(given, "smo-newton", threads=2))
-    assert seconds[-1] > 0.0
-    monkeypatch.setattr(threading.Thread, "start", lambda self: None)
-    monkeypatch.setattr(threading.Thread, "join", lambda self, timeout=None: None)
-    assert_equal(expected, solve(given, "smo-newton", threads=2))
-    assert seconds[-1] == 0.0
-
-
 def left() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("svmrepro-")]
 
@@ -129,20 +108,6 @@ def test_forked_process_has_helpers_of_its_own(monkeypatch: pytest.MonkeyPatch) 
 def test_number_of_threads_is_checked(threads: float, message: str) -> None:
     with pytest.raises(ValueError, match=f"option 'threads' {message}"):
         solve(problem("bits"), "smo-newton", threads=threads)
-
-
-def test_more_threads_than_processors_are_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helpers, "processors", lambda: 2)
-    sizes: list[int] = []
-    begin = helpers.Helpers.__init__
-
-    def recorded(self: helpers.Helpers, *arguments: object) -> None:
-        begin(self, *arguments)  # type: ignore[arg-type]
-        sizes.append(self.team.at.size)
-
-    monkeypatch.setattr(helpers.Helpers, "__init__", recorded)
-    solve(problem("bits"), "smo-newton", threads=64, iteration_limit=50)
-    assert sizes == [2]
 
 
 INTERPRETED = """

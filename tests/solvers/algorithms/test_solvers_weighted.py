@@ -15,7 +15,6 @@ from svmrepro.solvers.peers import estimators
 HINGE = ("svmperf", "ocas")
 NAMES = (*HINGE, "dual-descent", "l2svm-mfn", "lsvm")
 KERNELLED = [name for name, spec in SOLVERS.items() if spec.package and name != "liblinear" and spec.version]
-SEEDS = range(12)
 
 
 def examples(seed: int) -> tuple[Any, Any, Any]:
@@ -40,7 +39,7 @@ def dual_within_bounds(problem: Problem, solution: Solution) -> float:
     return float(alpha.sum() - 0.5 * v @ v)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", NAMES)
 def test_as_liblinear_with_weights(name: str, seed: int) -> None:
     X, y, _ = examples(seed)
@@ -70,21 +69,6 @@ def test_as_liblinear_with_weights(name: str, seed: int) -> None:
     else:
         assert solution.relaxed is not None and solution.relaxed <= best * (1 + 1e-9)
         assert dual_within_bounds(problem, solution) == pytest.approx(solution.relaxed, rel=1e-9)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", NAMES)
-def test_whole_weights_are_repetition(name: str, seed: int) -> None:
-    X, y, times = examples(seed)
-    C, eps = 0.1 * (1 + seed), 1e-5
-    weighted = Problem(X, y, C * times, bias=False)
-    repeated = Problem(X[np.repeat(np.arange(y.size), times)], np.repeat(y, times), C, bias=False)
-    assert weighted.total == pytest.approx(repeated.total)
-    first, second = (
-        objective(weighted, judged(problem, name, eps)[0].weights, SOLVERS[name].loss)
-        for problem in (weighted, repeated)
-    )
-    assert abs(first - second) <= tolerance(name, eps, weighted, min(first, second))
 
 
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, "liblinear"])

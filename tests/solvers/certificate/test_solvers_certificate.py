@@ -133,10 +133,3 @@ def test_kernel_sums_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
                 parts = reference_kernels.kernel_product(kernel, form(A), form(B), coefficients)
                 assert parts == pytest.approx(whole, rel=1e-12)
         assert not reference_kernels.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_matrix_of_a_linear_kernel(sparse: bool) -> None:
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    problem = Problem(sp.csr_array(X) if sparse else X, np.where(X[:, 0] > 0, 1.0, -1.0), 1.0)
-    assert gram_matrix(problem) == pytest.approx(X @ X.T, abs=1e-12)

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import differences, objective
 from svmrepro.solvers import Problem, Solution, certify, solve
-from svmrepro.solvers.certificate._pairs import pair_coefficients, pair_loss
+from svmrepro.solvers.certificate._pairs import pair_loss
 
 SOLVER = {"hinge": "ocas", "squared hinge": "l2svm-mfn", "pairs": "svmperf-ordinal"}
 
@@ -48,14 +48,6 @@ def test_pair_loss_of_many(n: int, ranks: int) -> None:
     total, m = pair_loss(y, f)
     assert m == np.count_nonzero(higher)
     assert total == pytest.approx(float((np.maximum(0.0, 1 - f[:, None] + f[None, :]) * higher).sum()))
-
-
-def test_pair_coefficients() -> None:
-    y, alpha = np.array([2.0, 1.0, 3.0, 1.0]), np.array([1.0, 10.0, 100.0, 1000.0, 10000.0])
-    # The pairs: (0, 1), (0, 3), (2, 0), (2, 1), (2, 3).
-    coefficients, sizes = pair_coefficients(y, alpha)
-    assert sizes.sum() == 2 * alpha.sum()
-    assert coefficients.tolist() == [11 - 100, -1001, 11100, -10010]
 
 
 def test_dual_of_squared_hinges_is_a_lower_bound() -> None:

@@ -34,35 +34,6 @@ def test_invented_bounds(name: str, keep_alpha: bool, seed: int) -> None:
     assert not certify(problem, alone).passes(EPS, 1.0)
 
 
-@pytest.mark.parametrize("kernel", [Kernel.gaussian(0.3), Kernel.linear(), Kernel.polynomial(2, c=1.0)])
-def test_nothing_but_a_large_box(kernel: Kernel) -> None:
-    problem = Problem(*cloud(20, 3, 0), 1e12, kernel)
-    nothing = Solution(np.zeros(20), None, 0.0, "optimal", 0, 0)
-    assert not certify(problem, nothing).passes(EPS, 2.0)
-
-
-@pytest.mark.parametrize("steps", [20, 40, 80])
-def test_stopped_early_in_a_large_box(steps: int) -> None:
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 5))
-    problem = Problem(X, np.where(rng.random(60) < 0.5, 1.0, -1.0), 1e12, Kernel.gaussian(0.5))
-    early = solve(problem, "smo2", iteration_limit=steps)
-    assert early.status == "iteration_limit"
-    assert certify(problem, early).max_violation > 2 * EPS
-    assert not certify(problem, early).passes(EPS, 1.0)
-
-
-def test_multipliers_of_the_problem_without_bias() -> None:
-    X, y = cloud(60, 3, 2)
-    y[:] = np.where(np.arange(60) < 45, 1.0, -1.0)
-    free = Problem(X, y, 1e6, Kernel.gaussian(0.3), bias=False)
-    alpha = solve(free, "svmlight").alpha
-    problem = Problem(X, y, 1e6, Kernel.gaussian(0.3))
-    found = certify(problem, Solution(alpha, None, 0.0, "optimal", 1, 1))
-    assert found.equality_residual > 1e-4 * found.alpha_sum
-    assert any("equality" in line for line in found.failures(EPS, 2.0))
-
-
 def test_weights_beside_right_multipliers() -> None:
     X, y = cloud(50, 3, 3)
     X = np.column_stack((X, np.zeros(50)))  # a column that is empty in all examples
@@ -96,28 +67,6 @@ def test_distances_far_from_the_origin(offset: float) -> None:
     violation = 1.0 - y * (g + right.bias)
     assert violation[right.alpha < 10.0].max() <= 1.01 * EPS
     assert (-violation[right.alpha > 0.0]).max() <= 1.01 * EPS
-
-
-def test_a_bias_where_there_is_none() -> None:
-    problem = Problem(*cloud(40, 2, 5), 1.0, Kernel.gaussian(0.3), bias=False)
-    honest = solve(problem, "svmlight")
-    with pytest.raises(ValueError, match="bias must be 0"):
-        certify(problem, dataclasses.replace(honest, bias=1e-6))
-    for bias in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="bias must be a finite number"):
-            certify(Problem(problem.X, problem.y), dataclasses.replace(honest, bias=bias))
-
-
-def test_the_line_says_what_failed() -> None:
-    problem = Problem(*cloud(40, 2, 6), 1.0, Kernel.gaussian(0.3))
-    honest = solve(problem, "smo2")
-    lines = certify(problem, dataclasses.replace(honest, bias=honest.bias + 0.5)).failures(EPS, 1.0)
-    assert len(lines) == 1 and lines[0].startswith("violation 0.5") and lines[0].endswith("allowed 0.001")
-    assert honest.alpha is not None
-    alpha = honest.alpha.copy()
-    alpha[np.flatnonzero((problem.y > 0) & (alpha < 1.0))[0]] += 1e-5
-    lines = certify(problem, dataclasses.replace(honest, alpha=alpha)).failures(EPS, 1.0)
-    assert any(line.startswith("equality constraint broken by 1e-05, allowed") for line in lines)
 
 
 def test_memory_does_not_grow_with_the_support_vectors() -> None:

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import banana_like, cloud, words
 from svmrepro.solvers import Kernel, Problem, certify, solve, solve_grid
-from svmrepro.solvers.paths import scaled_start
 from svmrepro.solvers.solution import OPTIMAL
 
 BOUNDS = (0.03, 1.0, 30.0)
@@ -100,14 +99,6 @@ def test_a_given_gradient_is_used_and_a_drifting_one_renewed():
     assert repaired.kernel_evaluations > 0 and certify(problem, repaired).passes(1e-3, 1.0)
 
 
-def test_matrices_are_shared_only_within_their_limit():
-    X, y = EXAMPLES["wide"]
-    ours = [cell.solution for cell in solve_grid(X, y, BOUNDS, GAUSSIANS, matrix_mb=0.1)]
-    shared = [cell.solution for cell in solve_grid(X, y, BOUNDS, GAUSSIANS)]
-    # Kernel values that are there are not computed, but copied: entries read are those of the matrix.
-    assert sum(each.work["nonzeros"] for each in shared) < 0.2 * sum(each.work["nonzeros"] for each in ours)
-
-
 def test_distances_that_cancel_are_not_shared():
     X, y = cloud(60, d=40)
     far = X + 1e9  # moved back to the origin
@@ -123,21 +114,15 @@ def test_distances_that_cancel_are_not_shared():
         ({"C": []}, "C must hold at least one"),
         ({"C": 1.0}, "C must be a sequence"),
         ({"C": [1.0, np.nan]}, "C must hold positive finite numbers only, got nan"),
-        ({"C": [1.0, 0.0]}, "C must hold positive finite numbers only, got 0.0"),
-        ({"C": ["1"]}, "C must hold positive finite numbers only, got '1'"),
         ({"C": [True]}, "C must hold positive finite numbers only, got True"),
-        ({"eps": []}, "eps must hold at least one"),
         ({"eps": -1e-3}, "eps must hold positive"),
         ({"eps": None}, "eps must be a sequence"),
-        ({"kernels": []}, "kernels must be"),
         ({"kernels": GAUSSIANS[0]}, "kernels must be"),
         ({"kernels": ["gaussian"]}, "kernel must be a Kernel, got str"),
         ({"name": "smo3"}, "solver 'smo3' unknown"),
         ({"matrix_mb": -1.0}, "matrix_mb must be"),
-        ({"matrix_mb": np.nan}, "matrix_mb must be"),
         ({"verify": "perhaps"}, "verify must be"),
         ({"start": np.zeros(150)}, "start cannot be given"),
-        ({"y": np.ones(150)}, "y holds one class only"),
     ],
 )
 def test_wrong_arguments_are_named(wrong, named):
@@ -146,24 +131,6 @@ def test_wrong_arguments_are_named(wrong, named):
     with pytest.raises(ValueError, match=re.escape(named)) as error:
         solve_grid(**given)
     assert "\n" not in str(error.value)
-
-
-def test_options_of_a_solver_are_checked_with_the_first_problem():
-    X, y = EXAMPLES["cheap"]
-    with pytest.raises(ValueError, match="has no option 'caches'"):
-        next(solve_grid(X, y, BOUNDS, GAUSSIANS, caches=1.0))
-
-
-def test_a_scaled_start_counts_its_rounding():
-    X, y = EXAMPLES["cheap"]
-    problem = Problem(X, y, 1e-3, GAUSSIANS[1])
-    end = solve(problem, "smo-newton").end
-    scaled = scaled_start(end, problem.bounds, problem.with_C(1e-2))
-    assert scaled.drift >= 10.0 * end.drift + scaled.alpha.sum()
-    # An error that the solver before it left is scaled; the next one renews the gradient if it could matter.
-    huge = problem.with_C(1e13)
-    scaled = scaled_start(end._replace(drift=0.0), problem.bounds, huge)
-    assert solve(huge, "smo-newton", start=scaled, verify=False, iteration_limit=1e4).kernel_evaluations > 0
 
 
 def test_solvers_without_a_start_are_refused():

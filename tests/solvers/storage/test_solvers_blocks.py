@@ -72,11 +72,6 @@ def test_the_order_of_columns_is_checked_in_pieces(checked: int, monkeypatch: py
         Blocks([unsorted(1, 0)])
 
 
-def fixed(X: Any) -> Any:
-    X.flags.writeable = False
-    return X
-
-
 ROWS = np.ones((2, 2))
 EYE = sp.csr_array(np.eye(2))
 #: Row pointers of 64 bits, and with them the columns.
@@ -94,26 +89,17 @@ WIDE = sp.csr_array((EYE.data, EYE.indices, EYE.indptr.astype(np.int64)), shape=
         ([ROWS, np.ones((0, 2))], "block 1 has the shape (0, 2)"),
         ([ROWS.astype(np.float16)], "block 0 holds values of float16, not float64"),
         ([ROWS, ROWS.astype(np.float32)], "block 1 holds values of float32, not float64"),
-        ([ROWS.astype(np.float32), ROWS], "block 1 holds values of float64, not float32"),
         ([WIDE], "block 0 has columns of int64, not int32"),
         ([ROWS.T.copy("F")], "block 0 has an array that is read-only or not in C order"),
-        ([fixed(ROWS.copy())], "block 0 has an array that is read-only or not in C order"),
         ([unsorted(1, 0)], "block 0 has columns that do not ascend"),
-        ([unsorted(1, 1)], "block 0 has columns that do not ascend"),
         ([np.array([[1.0, np.inf]])], "block 0 holds a value that is not finite"),
         ([unsorted(0, 2)], "block 0 has a column that is not one of 0 to 1"),
-        ([unsorted(-1, 1)], "block 0 has a column that is not one of 0 to 1"),
     ],
 )
 def test_refused(given: Any, message: str) -> None:
     with pytest.raises(ValueError) as raised:
         Blocks(given)
     assert message in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_blocks_keep_their_storage() -> None:
-    with pytest.raises(ValueError, match="storage 'csr' of blocks that are dense"):
-        Problem(Blocks([ROWS]), [1.0, -1.0], storage="csr")
 
 
 def is_mapped(array: Any) -> bool:
@@ -179,24 +165,18 @@ def header(kind: str, shape: str) -> bytes:
         ("indices", None, "is no block, indices.npy is not there"),
         ("indptr", np.array([0, 1, 2]), "indptr.npy in .* is of int64, not int32"),
         ("indptr", np.array([0, 1], dtype=np.int32), "do not belong together"),
-        ("indptr", np.array([0, 2, 1], dtype=np.int32), "do not belong together"),
-        ("indptr", np.array([0, 3, 2], dtype=np.int32), "do not belong together"),
         ("indices", np.array([0], dtype=np.int32), "do not belong together"),
-        ("shape", np.array([2]), "do not belong together"),
         ("shape", np.array([2, -1]), "do not belong together"),
         ("shape", np.array([2.0, 2.0]), "shape.npy in .* is of float64, not int64"),
         ("data", b"no array", "cannot be read: data.npy: "),
-        ("data", b"", "cannot be read: data.npy: "),
         ("data", b"PK\x05\x06" + bytes(18), "cannot be read: data.npy: "),
         ("data", np.array([None, 1.0]), "data.npy in .* is of object, not float64 or float32"),
-        ("data", np.ones((2, 1)), r"data.npy in .* has the shape \(2, 1\)"),
         ("data", header("'<f8'", "(3,)") + bytes(16), "data.npy in .* is not as long as its header says"),
         ("data", header("'<f8'", "(-2,)") + bytes(16), r"data.npy in .* has the shape \(-2,\)"),
         ("data", header("'''", "(2,)") + bytes(16), "cannot be read: data.npy: "),
         # NumPy divides by the item size.
         ("data", header("'|S0'", "(3000000000, 3000000000)"), r"data.npy in .* is of \|S0, not float64"),
         ("rows", np.ones((2, 2), dtype=np.float16), "rows.npy in .* is of float16, not float64"),
-        ("rows", np.ones(2), r"rows.npy in .* has the shape \(2,\)"),
     ],
 )
 def test_what_is_no_block_is_refused(name: str, content: Any, message: str, tmp_path: Path) -> None:

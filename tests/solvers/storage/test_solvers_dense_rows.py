@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numba import njit
 from sklearn.svm import SVC
 from solver_cases import judged
-from svmrepro.solvers import Kernel, Problem, solve
+from svmrepro.solvers import Kernel, Problem
 from svmrepro.solvers.caches import example_levels as levels
 from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.compilation.vector_loops import TOGETHER, exponentials, multiplies_bytes
-from svmrepro.solvers.decomposition import _rows_ahead as rows_ahead
+from svmrepro.solvers.compilation.vector_loops import TOGETHER, multiplies_bytes
 
 needs_bytes = pytest.mark.skipif(not multiplies_bytes(), reason="no instruction multiplies bytes")
 
@@ -75,17 +73,6 @@ def test_rows_in_tiles(n: int, d: int) -> None:
     rows_of(problem)
 
 
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_rows_of_examples_with_zeros(storage: str) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 40)) * (rng.random((300, 40)) < 0.3)
-    X[:, [3, 17]] = 0.0
-    X[[0, 5]] = 0.0
-    problem = Problem(sp.csr_array(X), labels(300), storage=storage)
-    assert panels.form(problem) == "columns"
-    rows_of(problem)
-
-
 @needs_bytes
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 @pytest.mark.parametrize("d", [16, 17, 50, 300])
@@ -141,37 +128,6 @@ def test_other_values_have_no_levels(values: Any) -> None:
     assert levels.find_levels(values, 20) is None
 
 
-@needs_bytes
-def test_levels_that_are_found() -> None:
-    assert levels.find_levels(np.array([0.0, 2.0, 5.0]), 20) == levels.Levels(1.0, 0)
-    assert levels.find_levels(np.array([7.0]), 20) == levels.Levels(7.0, 0)  # a constant
-    assert levels.find_levels(np.array([-1.5, 3.0]), 20) == levels.Levels(1.5, -1)
-    assert levels.find_levels(np.arange(5.0), 15) is None  # so few features do not pay
-    rare = np.ones(100_000)
-    rare[77_777] = 0.5 + 1e-7  # not among the values that are looked at first
-    assert levels.find_levels(rare, 20) is None
-
-
-def test_exponentials_do_not_depend_on_their_place() -> None:
-    @njit
-    def apply(x, size):
-        exponentials(x, size)
-
-    x = -(10.0 ** np.random.default_rng(0).uniform(-3, 2.5, 21))
-    whole = x.copy()
-    apply(whole, 21)
-    for first in range(1, 21):
-        for size in (0, 1, 21 - first):
-            part = x.copy()
-            apply(part[first:], size)
-            assert np.array_equal(part[:first], x[:first])
-            assert np.array_equal(part[first : first + size], whole[first : first + size])
-            assert np.array_equal(part[first + size :], x[first + size :])
-    above = np.array([0.0, 1e-9, 5.0])
-    apply(above, 3)
-    assert (above == 1.0).all()
-
-
 KERNELS = {
     "linear": Kernel.linear(),
     "gaussian": Kernel.gaussian(gamma=0.05),
@@ -220,65 +176,3 @@ def test_rows_one_by_one(kind: str, name: str) -> None:
     other = Problem(np.hstack([X, np.full((500, 1), 0.123)]), y, 5.0, KERNELS["gaussian"])
     assert panels.form(other) == "columns"
     assert certificate.dual == pytest.approx(judged(other, name)[1].dual, rel=1e-5)
-
-
-def test_only_rows_that_fit_are_computed_ahead() -> None:
-    X = examples("columns", 600, 20)
-    problem = Problem(X, rule(X), 5.0, KERNELS["gaussian"])
-    row = 8 * 600 / 2**20
-    evaluations = []
-    for rows in (15.5, 600):
-        solution, _ = judged(problem, "smo-newton", cache_mb=rows * row, shrinking=False)
-        evaluations.append(solution.kernel_evaluations)
-        assert solution.info["cache_misses"] * 600 <= solution.kernel_evaluations
-    assert evaluations[1] <= 600 * 600 + evaluations[0]
-    few = Problem(X[:, :15], rule(X), 5.0, KERNELS["gaussian"])
-    panel = panels.build_panel(few)
-    assert not rows_ahead.looks_ahead(panels_cache(600), panel)
-    assert rows_ahead.looks_ahead(panels_cache(600), panels.build_panel(problem))
-
-
-@pytest.mark.parametrize(("d", "n", "ahead"), [(16, 2000, True), (31, 5000, False), (32, 5000, True)])
-def test_few_rows_are_computed_ahead_where_the_cache_would_grow(d: int, n: int, ahead: bool) -> None:
-    X = examples("columns", 100, d)
-    panel = panels.build_panel(Problem(X, rule(X), 5.0, KERNELS["gaussian"]))
-    assert rows_ahead.looks_ahead(panels_cache(n, cheap=True), panel) == ahead
-    assert rows_ahead.looks_ahead(panels_cache(n), panel)
-
-
-def panels_cache(n: int, cheap: bool = False) -> Any:
-    from svmrepro.solvers.caches.lru import build_cache
-
-    return build_cache(n, 1e9, "double", cheap=cheap)
-
-
-def test_the_most_violating_examples_come_first() -> None:
-    X = examples("columns", 300, 12)
-    problem = Problem(X, rule(X), 1.0, KERNELS["gaussian"])
-    from svmrepro.solvers.decomposition import smo_newton
-    from svmrepro.solvers.registry import get
-
-    run = smo_newton.start(problem, 1e-3, {**get("smo-newton").check(problem, {}), "start": None})
-    pairs = run.pairs
-    rng = np.random.default_rng(3)
-    pairs.state.G[:] = rng.normal(size=300)
-    pairs.state.status[:] = rng.integers(1, 4, 300)
-    pairs.state.scalars.g_max, pairs.state.scalars.g_min = 2.0, -1.0
-    G, status = pairs.state.G - 0.5, pairs.state.status
-    excess = np.maximum(np.where(status & 1, G, -1.0), np.where(status & 2, -G, -1.0))
-    for known in ([], [int(excess.argmax())]):
-        pairs.cache.slot_of[known] = 0
-        pairs.cache.have[0] = 300
-        count = rows_ahead._next_rows(pairs.state, pairs.cache, pairs.panel, 7, 0, 300)
-        candidates = [k for k in np.argsort(-excess) if k != 7 and k not in known]
-        assert pairs.panel.tiles.mates[:count].tolist() == [7, *candidates[: TOGETHER - 1]]
-
-
-def test_solutions_do_not_depend_on_what_is_computed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = examples("columns", 500, 16)
-    problem = Problem(X, rule(X), 10.0, KERNELS["gaussian"])
-    ahead = solve(problem, "smo-newton")
-    monkeypatch.setattr("svmrepro.solvers.decomposition.smo_newton.looks_ahead", lambda cache, panel: False)
-    alone = solve(problem, "smo-newton")
-    assert ahead.info["objective"] == pytest.approx(alone.info["objective"], rel=1e-5)
-    assert alone.kernel_evaluations < ahead.kernel_evaluations < 2 * alone.kernel_evaluations

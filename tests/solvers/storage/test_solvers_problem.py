@@ -26,13 +26,9 @@ LABELS = [1, -1, 1]
         ({"y": [1, -1]}, "y must have shape (3,), got (2,)"),
         ({"y": [[1, -1, 1]]}, "y must have shape (3,), got (1, 3)"),
         ({"y": [1, np.nan, -1]}, "y must hold finite numbers only, y[1] = nan"),
-        ({"y": [1, -np.inf, -1]}, "y must hold finite numbers only, y[1] = -inf"),
         ({"y": ["p", "n", "p"]}, "y must be numeric: labels -1 and +1, or ranks"),
         ({"y": [1, 1, 1]}, "y holds one class only (+1)"),
-        ({"y": [-1, -1, -1]}, "y holds one class only (-1)"),
         ({"C": 0}, "C must be a positive finite number, got 0"),
-        ({"C": -1.0}, "C must be a positive finite number, got -1.0"),
-        ({"C": float("nan")}, "C must be a positive finite number, got nan"),
         ({"C": float("inf")}, "C must be a positive finite number, got inf"),
         ({"C": True}, "C must be a positive finite number, got True"),
         ({"C": "1"}, "C must be a positive finite number or an array of them, got '1'"),
@@ -113,13 +109,6 @@ def test_automatic_storage() -> None:
     assert not is_binary(2 * binary)
 
 
-def test_prepare_builds_once() -> None:
-    problem = Problem(GOOD, LABELS)
-    assert problem.prepare() is problem.prepare()
-    assert (problem.n, problem.d) == (3, 2)
-    assert repr(problem).startswith("Problem(n=3, d=2, C=1,")
-
-
 def test_kernels_from_mappings() -> None:
     for kernel in (Kernel.linear(), Kernel.gaussian(gamma=0.2), Kernel.polynomial(3, a=0.5, c=-1.0)):
         assert Kernel.from_mapping(kernel.as_mapping()) == kernel
@@ -130,10 +119,8 @@ def test_kernels_from_mappings() -> None:
     ("spec", "message"),
     [
         ({"name": "rbf"}, "kernel name 'rbf' unknown; known: gaussian, linear, polynomial, precomputed"),
-        ({}, "kernel name None unknown; known: gaussian, linear, polynomial, precomputed"),
         ({"name": "linear", "gamma": 1}, "kernel linear: parameter 'gamma' unknown"),
         ({"name": "gaussian"}, "Kernel.gaussian: give exactly one of gamma and sigma2"),
-        ({"name": "gaussian", "gamma": 1, "sigma2": 1}, "Kernel.gaussian: give exactly one of gamma and"),
         ({"name": "gaussian", "gamma": 0}, "Kernel.gaussian: gamma must be positive, got 0"),
         ({"name": "gaussian", "sigma2": -1}, "Kernel.gaussian: sigma2 must be positive .*, got -1"),
         ({"name": "gaussian", "gamma": "x"}, "Kernel.gaussian: gamma must be a finite number, got 'x'"),

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches import single_rows
-from svmrepro.solvers.compilation import gaussian_tiles
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 from svmrepro.solvers.decomposition import _restoring as restorings
 from svmrepro.solvers.decomposition import second_order, smo_newton
@@ -62,17 +60,6 @@ def test_rows_are_as_exact_as_their_bound(d: int, shift: float) -> None:
     assert error < 1e-5
 
 
-def test_the_matrix_is_symmetric_and_its_diagonal_exact() -> None:
-    X, y = noisy(70, 7)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.2))
-    panel = single_rows.single_panel(problem)
-    block, shape = panels.block_of(problem)
-    K = np.zeros((70, 70), dtype=np.float32)
-    for i in range(70):
-        single_rows.fill_single(problem.prepare(), panel, block, shape, i, 0, 70, K[i])
-    assert (K == K.T).all() and (np.diagonal(K) == 1.0).all()
-
-
 def test_outlying_examples_keep_double_precision() -> None:
     X, y = noisy(1200, 5)
     X[3] = 1e7
@@ -80,27 +67,6 @@ def test_outlying_examples_keep_double_precision() -> None:
     assert single_rows.single_panel(problem).tiles.singles.size == 0
     assert single_rows.row_error(problem) == single_rows.SINGLE_ROUNDING  # they are rounded only
     judged(problem, solve(problem, "smo-newton"), 1e-3)
-
-
-@pytest.mark.parametrize("code", [gaussian_tiles._OF_ONE, gaussian_tiles._OF_FOUR])
-def test_powers_agree_with_numpy(code: Any) -> None:
-    compiled = gaussian_tiles.gaussian_tiles
-    if code is gaussian_tiles._OF_FOUR:
-        compiled = gaussian_tiles.gaussian_tiles_of_four
-    rows = 1 if code is gaussian_tiles._OF_ONE else TOGETHER
-    rng = np.random.default_rng(1)
-    examples = (rng.normal(size=(3, 6, TILE)) * np.array([0.1, 1.0, 8.0])[:, None, None]).astype(np.float32)
-    x = rng.normal(size=(6, TOGETHER)).astype(np.float32)
-    found, expected = np.zeros((2, TOGETHER, 2 * TILE), dtype=np.float32)
-
-    @njit
-    def call(tiles_: Any, x: Any, out: Any) -> None:
-        compiled(tiles_, 1, 3, x, out)
-
-    call(examples, x, found)
-    code[1](examples, 1, 3, x, expected)
-    np.testing.assert_allclose(found[:rows], expected[:rows], rtol=1e-4, atol=1e-37)
-    assert (found[rows:] == 0.0).all()
 
 
 def run_to_the_end(run: Any) -> tuple[str, list[Any]]:
@@ -145,26 +111,6 @@ def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     judged(problem, smo_newton.finish(run, status), 1e-3)
 
 
-@pytest.mark.parametrize(("C", "eps"), [(2.0, 1e-9), (1e5, 1e-3)])
-def test_goes_on_in_double_precision(monkeypatch: pytest.MonkeyPatch, C: float, eps: float) -> None:
-    X, y = noisy(1100, 3)
-    X[1:40] = X[0]  # copies with both labels
-    problem = Problem(X, y, C, Kernel.gaussian(gamma=0.3))
-    assert not smo_newton.start(problem, eps, OPTIONS).pairs.rounded  # rounding would matter from the start
-    monkeypatch.setattr(second_order, "_SHARE", np.inf)
-    monkeypatch.setattr(second_order, "ROUNDS", 1)
-    smo_newton.prepare(problem)
-    run = smo_newton.start(problem, eps, OPTIONS)
-    assert run.pairs.rounded
-    status, seen = run_to_the_end(run)
-    assert status == "optimal" and seen
-    judged(problem, smo_newton.finish(run, status), eps)
-    monkeypatch.undo()
-    other = solve(problem, "smo-newton", eps=eps)
-    found = smo_newton.objective(run)
-    assert found == pytest.approx(other.info["objective"], rel=1e-5)
-
-
 def test_starts_from_a_gradient_in_either_precision() -> None:
     X, y = noisy(1300, 6)
     single, double = (Problem(X, y, C, Kernel.gaussian(gamma=0.2)) for C in (1.0, 1e5))
@@ -198,17 +144,6 @@ def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.Monke
     assert solution.end is not None
     wrong = np.abs(solution.end.gradient - true_gradient(problem, solution.alpha)).max()
     assert 1e-9 < wrong <= second_order.ROUNDING * solution.end.drift
-
-
-def test_warm_starts_do_not_lose_the_gradient() -> None:
-    X, y = noisy(1100, 3)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.3))
-    first = last = solve(problem, "smo-newton", eps=1e-2)
-    for eps in (3e-3, 1e-3, 3e-4, 2e-4):
-        last = solve(problem, "smo-newton", eps=eps, start=last.end)
-        judged(problem, last, eps)
-    assert first.end is not None and last.end is not None
-    assert last.end.drift <= 10 * first.end.drift
 
 
 @pytest.mark.parametrize(("scale", "C"), [(1e7, 1e-40), (1e-8, 1e40)])
