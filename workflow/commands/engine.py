@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from svmrepro.workflow.commands import callers_folder
 from svmrepro.workflow.configuration import config_dir, paths
 from svmrepro.workflow.errors import StepError, one_line
 
@@ -200,13 +201,16 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
 
     layers: list[tuple[str, Mapping[str, Any]]] = []
     for file in settings.configfile or ():
-        layers.append((str(file), read_yaml(Path(file))))
+        layers.append((str(file), read_yaml(callers_folder.given(file))))
     try:
         layers.append(("--config", parse_config(settings.config)))
     except ValueError as error:
         wrong = next((entry for entry in settings.config if "=" not in entry), "")
         what = f"{wrong!r} is not of the form KEY=VALUE" if wrong else one_line(error)
         raise StepError(f"--config: {what}") from error
+    against = layers[-1][1].get("against")
+    if isinstance(against, str) and "://" not in against:
+        layers[-1] = ("--config", {**layers[-1][1], "against": str(callers_folder.given(against))})
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
     # The plan has read them; Snakemake need not.

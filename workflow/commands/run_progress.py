@@ -15,7 +15,7 @@ from svmrepro.workflow.configuration import Experiment
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.measurement.forecast import Forecast, duration
+from svmrepro.workflow.measurement.forecast import Forecast, count, duration
 
 #: What is going on while jobs of a rule run, in the order in which it is told; other rules make artefacts.
 PHASES = {
@@ -95,9 +95,9 @@ class RunProgress:
         self._to_compile = len(combinations(config)) if rules["compile_solvers"] else 0
         self._others = len(jobs) - rules["measure"]
         seconds = self.left()
-        text = f"Scale {config.scale}: {_count(len(jobs), 'job')}"
+        text = f"Scale {config.scale}: {count(len(jobs), 'job')}"
         if self._runs:
-            text += f", {_count(self._runs, 'run')}"
+            text += f", {count(self._runs, 'run')}"
         text += f", {'time not known yet' if seconds is None else f'about {duration(seconds)}'}"
         if seconds is not None and seconds >= LONG and config.scale != "smoke":
             text += "; toy sizes, in minutes: --scale smoke"
@@ -228,11 +228,10 @@ def _plain(text: str) -> str:
     incomplete = re.search(r"Missing input files for rule (\S+):.*?affected files:\s*(\S+)", text, re.DOTALL)
     if incomplete:
         return f"{incomplete[2]} is missing, which {incomplete[1]} needs"
-    return one_line(ValueError(text))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    refused = re.search(r"Failed to create output directory (\S+)\. \w+: \[Errno \d+\] ([^:]+):", text)
+    if refused:
+        return f"cannot write {refused[1]}: {refused[2].lower()}"
+    return one_line(ValueError(text.removeprefix("WorkflowError:")))
 
 
 def open_errors(file: Path) -> Callable[[], list[str]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 from svmrepro.workflow.analysis.columns import LICENCE
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.configuration import as_called
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
@@ -96,7 +97,7 @@ def run(folder: Path) -> int:
     )
     crate.root_dataset["mentions"] = [action]
     atomic_write(folder / METADATA, json.dumps(crate.metadata.generate(), indent=1, sort_keys=True) + "\n")
-    print(f"{folder / METADATA}: {len(files)} files, {len(runs):,} measurements")
+    print(f"{folder / METADATA}: {plural(len(files), 'file')}, {plural(len(runs), 'measurement')}")
     return 0
 
 
