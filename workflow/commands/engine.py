@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from svmrepro.workflow.commands import callers_folder
-from svmrepro.workflow.configuration import config_dir, paths
+from svmrepro.workflow.configuration import as_called, config_dir, paths
 from svmrepro.workflow.errors import StepError, one_line
 
 #: The project's files, wherever the command is called.
@@ -237,6 +238,9 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
         if not error.code:  # help or version
             raise
         what = said.getvalue().strip().splitlines()[-1].partition(": error: ")[2]
+        if "--executor" in what and (executor := re.search(r"invalid choice: '([a-z-]+)'", what)):
+            plugin = f"`./run pip install snakemake-executor-plugin-{executor[1]}`"
+            what = f"--executor: {executor[1]!r} is not installed; {as_called(plugin)} may add it"
         raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
     return parser, settings
 
