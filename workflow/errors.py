@@ -51,7 +51,7 @@ def one_line(error: BaseException) -> str:
 
 def _full_disk(error: OSError) -> str:
     """Name the folder whose disk is full, where a library (Numba storing its code) does not name the file."""
-    folders = (Path.cwd(), os.environ.get("NUMBA_CACHE_DIR"), tempfile.gettempdir())
+    folders = (str(Path.cwd()), os.environ.get("NUMBA_CACHE_DIR", ""), tempfile.gettempdir())
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         for folder in filter(None, folders):
             with suppress(OSError):

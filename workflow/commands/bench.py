@@ -12,6 +12,7 @@ their own; the same command goes on where it was interrupted.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from pathlib import Path
@@ -52,10 +53,10 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     from svmrepro.workflow.configuration import as_called
     from svmrepro.workflow.joining import bench_run, bench_settings
 
-    if wrong := next(
-        (name for name in ("C", "eps", "seconds", "repeats") if not getattr(given, name) > 0), ""
-    ):
-        raise StepError(f"--{wrong}: must be positive, not {getattr(given, wrong):g}")
+    for name in ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows"):
+        value = getattr(given, name)
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise StepError(f"--{name}: must be positive, not {value:g}")
     wanted = bench_settings.Bench(
         solvers=given.solver,
         C=given.C,

@@ -242,6 +242,8 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
             plugin = f"`./run pip install snakemake-executor-plugin-{executor[1]}`"
             what = f"--executor: {executor[1]!r} is not installed; {as_called(plugin)} may add it"
         raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
+    if settings.cores is not None and not settings.cores:
+        raise StepError("--cores: must be positive, not 0")  # Snakemake would wait for ever
     return parser, settings
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.commands.status_line import clock, now
-from svmrepro.workflow.configuration import Experiment
+from svmrepro.workflow.configuration import Experiment, as_called
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
@@ -224,7 +224,7 @@ def _plain(text: str) -> str:
     """Say an error of Snakemake in one line."""
     missing = re.search(r"No rule to produce (.+?) \(if you use input functions", text)
     if missing:
-        return f"there is no target {missing[1]}; `svmrepro run --list-target-rules` lists the names"
+        return as_called(f"there is no target {missing[1]}; `./run --list-target-rules` lists the names")
     incomplete = re.search(r"Missing input files for rule (\S+):.*?affected files:\s*(\S+)", text, re.DOTALL)
     if incomplete:
         return f"{incomplete[2]} is missing, which {incomplete[1]} needs"

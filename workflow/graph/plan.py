@@ -100,8 +100,11 @@ class Plan:
         """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed. A folder that
-        cannot be written is a StepError now, not after hours of measuring.
+        cannot be written, or a mirror that is not there, is a StepError now, not after hours of measuring.
         """
+        mirror = self.config.mirror
+        if mirror and "://" not in mirror and not Path(mirror).is_dir():
+            raise StepError(f"mirror: {mirror} is not a folder (key mirror, or variable SVMREPRO_MIRROR)")
         for folder in (self.config.results_dir, self.config.figures_dir, self.config.data_dir):
             check_writable(folder)
         self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
