@@ -37,7 +37,7 @@ experiments:
         (["publish", "--scale", "smoke"],
          "nothing to publish: results/smoke has no measurements; `./run --scale smoke` makes them"),
         (["compare"],
-         "compare: with what? name the folder of another run: --config against=results/reference/default"),
+         "compare: no other run is named; add --config against=results/reference/default"),
         (["--executor", "slurn"],
          "--executor: 'slurn' is not installed; `./run pip install snakemake-executor-plugin-slurn` "
          "may add it; see `svmrepro run --help` and `snakemake --help`"),

@@ -20,7 +20,7 @@ from svmrepro.workflow.errors import StepError, one_line
 #: The project's files, wherever the command is called.
 ROOT = config_dir().parent
 
-STOPPED = "stopped; nothing is lost, and the same command goes on"
+STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 
 
 def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
@@ -128,7 +128,7 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
     if ended and not answer:
         print(closing(plan.config, progress.experiments()))
     if not ended and not answer and progress.jobs_failed:
-        print(f"failed: {_log_hint(output)}; the same command tries again what is missing", file=sys.stderr)
+        print(f"failed: {_log_hint(output)}; the same command tries only what is missing", file=sys.stderr)
     return 0 if ended else 1
 
 

@@ -126,7 +126,7 @@ def against(config: Config) -> Path:
     """Return the folder of the other run of a comparison; without one, a StepError says how to name it."""
     if config.against is None:
         other = f"--config against=results/reference/{config.scale}"
-        raise StepError(f"compare: with what? name the folder of another run: {other}")
+        raise StepError(f"compare: no other run is named; add {other}")
     return Path(config.against)
 
 

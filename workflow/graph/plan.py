@@ -111,7 +111,7 @@ class Plan:
 
     def _waiting(self, owner: str) -> None:
         folder = paths.results(self.config)
-        self.tell(f"waiting: {folder} is in use by the run of {owner}; this run goes on after it")
+        self.tell(f"waiting: {folder} is in use by the run of {owner}; this run starts when that one ends")
 
     @cached_property
     def steps(self) -> dict[str, str]:

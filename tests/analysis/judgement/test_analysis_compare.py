@@ -262,7 +262,7 @@ def test_the_page_stands_alone(page):
 
 def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
     for against, message in (
-        (None, "with what. name the folder"),
+        (None, "no other run is named"),
         (tmp_path / "nowhere", "nowhere is not a folder"),
         (other().parent, "holds no results of a run .* did you mean .*other"),
     ):
