@@ -14,7 +14,7 @@ import pytest
 from commands_support import environment, svmrepro, told, words_of
 from engine_support import journal_lines, solver, tiny, unprivileged
 from support import ran
-from svmrepro.workflow.commands import callers_folder
+from svmrepro.workflow.commands import callers_folder, run_progress
 from svmrepro.workflow.commands.engine import STOPPED
 from svmrepro.workflow.configuration import config_dir
 
@@ -53,7 +53,7 @@ def wait_for(found):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("name", ["results", "figures", "data"])
+@pytest.mark.parametrize("name", ["results", "figures"])
 def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path, name):
     settings(tmp_path)
     (tmp_path / name).mkdir()
@@ -63,6 +63,12 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path,
     ended = ran(*unprivileged(words_of(*RUN)), cwd=tmp_path, env=environment())
     assert told(ended) == f"error: cannot write {name}: {tmp_path / name} does not let you write into it"
     assert journal_lines(tmp_path) == []
+
+
+def test_what_snakemake_cannot_make_is_told_in_our_words():
+    refused = "[Errno 13] Permission denied: 'data/available'"
+    said = f"WorkflowError:\nFailed to create output directory data/available. PermissionError: {refused}"
+    assert run_progress._plain(said) == "cannot write data/available: permission denied"
 
 
 def test_a_folder_that_is_a_file_is_named(tmp_path):

@@ -105,7 +105,8 @@ class Plan:
         mirror = self.config.mirror
         if mirror and "://" not in mirror and not Path(mirror).is_dir():
             raise StepError(f"mirror: {mirror} is not a folder (key mirror, or variable SVMREPRO_MIRROR)")
-        for folder in (self.config.results_dir, self.config.figures_dir, self.config.data_dir):
+        # Not the data's: others may have put them there, complete and read-only.
+        for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)
         self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
 
