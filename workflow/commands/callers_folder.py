@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from svmrepro.workflow.configuration import home
+from svmrepro.workflow.configuration import config_dir
 
 #: Environment variable with the folder in which `./run` was called.
 VARIABLE = "SVMREPRO_CALLER"
@@ -18,7 +18,7 @@ def folder() -> Path:
     """Return the folder in which the command was called."""
     here = Path.cwd()
     # Elsewhere, the variable is that of a `./run` that has called other programs.
-    return Path(os.environ.get(VARIABLE) or here).resolve() if here == home() else here
+    return Path(os.environ.get(VARIABLE) or here).resolve() if here == config_dir().parent else here
 
 
 def given(path: str | os.PathLike[str]) -> Path:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from svmrepro.workflow.commands import callers_folder
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 
@@ -29,7 +30,7 @@ def environment() -> dict[str, str]:
     """Return the environment of the tools: those of this interpreter come first."""
     here = str(Path(sys.executable).parent)
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != callers_folder.VARIABLE},
         "PATH": os.pathsep.join([here, os.environ.get("PATH", "")]),
         "PYTHONUNBUFFERED": "1",
     }
