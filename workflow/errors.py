@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import csv
+import errno
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+#: Bytes below which a disk counts as full: no compiled function fits.
+_LEAST_SPACE = 1 << 20
 
 
 class StepError(Exception):
@@ -37,10 +43,21 @@ def writing(path: Path) -> Iterator[None]:
 def one_line(error: BaseException) -> str:
     """Describe an error in one line: its message, or the file and the cause of an operating system error."""
     if isinstance(error, OSError) and error.strerror:
-        name = f"{os.fspath(error.filename)}: " if error.filename else ""
+        name = f"{os.fspath(error.filename)}: " if error.filename else _full_disk(error)
         return f"{name}{cause(error)}"
     text = " ".join(str(error).split())
     return text or type(error).__name__
+
+
+def _full_disk(error: OSError) -> str:
+    """Name the folder whose disk is full, where a library (Numba storing its code) does not name the file."""
+    folders = (str(Path.cwd()), os.environ.get("NUMBA_CACHE_DIR", ""), tempfile.gettempdir())
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        for folder in filter(None, folders):
+            with suppress(OSError):
+                if shutil.disk_usage(folder).free < _LEAST_SPACE:
+                    return f"cannot write into {folder}: "
+    return ""
 
 
 def cause(error: OSError) -> str:

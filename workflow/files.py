@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from svmrepro.workflow.errors import writing
+from svmrepro.workflow.errors import StepError, writing
 
 
 @contextmanager
@@ -46,6 +46,17 @@ def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
+
+
+def check_writable(folder: Path) -> None:
+    """Raise a StepError if a folder, which need not exist yet, cannot be written or created."""
+    place = folder.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise StepError(f"cannot write {folder}: {place} is not a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise StepError(f"cannot write {folder}: {place} does not let you write into it")
 
 
 def _sweep(final: Path) -> None:

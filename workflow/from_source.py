@@ -14,10 +14,10 @@ from pathlib import Path
 from types import ModuleType
 
 
-def find(folder: Path) -> None:
-    """Import ``svmrepro`` from the clone of which ``folder`` is the folder ``workflow``."""
-    root = folder.resolve().parent
-    if not (root / "solvers" / "__init__.py").is_file():
+def find(folder: Path | None) -> None:
+    """Import ``svmrepro`` from the clone of which ``folder`` is the folder ``workflow``; None: no clone."""
+    root = folder.resolve().parent if folder else None
+    if root is None or not (root / "solvers" / "__init__.py").is_file():
         sys.exit("error: svmrepro is not installed here: pip install svmrepro, or use a clone of it")
     package = ModuleType("svmrepro")
     package.__path__ = [str(root)]

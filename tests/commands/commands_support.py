@@ -7,6 +7,7 @@ from pathlib import Path
 from support import ran
 
 ENGINE = Path(__file__).resolve().parent.parent / "engine"
+sys.path.append(str(ENGINE))  # for its small configurations
 
 
 def environment(**more):

@@ -1,6 +1,7 @@
 """Standardised usage: from a clone without an installed package, and as a module of another workflow."""
 
 import os
+import shutil
 import sys
 
 import pytest
@@ -21,13 +22,13 @@ from snakemake.cli import main
 main(sys.argv[1:])
 """
 
-MODULE = f"""
+MODULE = """
 configfile: "config/config.yaml"
 
 
 module svmrepro:
     snakefile:
-        "{ROOT}/workflow/Snakefile"
+        "{snakefile}"
     config:
         config
 
@@ -36,10 +37,28 @@ use rule * from svmrepro
 """
 
 
-def dry(folder, *words):
-    options = ("--dry-run", *("--cores", "1", "--config", "scale=smoke", "--workflow-profile", "none"))
+def dry(folder, *words, installed=False):
+    options = (
+        "--dry-run",
+        "--cores",
+        "1",
+        "--config",
+        "scale=smoke",
+        "--workflow-profile",
+        "none",
+        "--quiet",
+        "host",
+    )
     clean = {key: value for key, value in os.environ.items() if not key.startswith("SVMREPRO_")}
-    return ran(sys.executable, "-c", WITHOUT, *words, *options, "--quiet", "host", cwd=folder, env=clean)
+    program = ["-m", "snakemake"] if installed else ["-c", WITHOUT]
+    return ran(sys.executable, *program, *words, *options, cwd=folder, env=clean)
+
+
+def deploy(folder, snakefile):
+    """Write what snakedeploy writes: the configuration, and a workflow with this one as a module."""
+    (folder / "workflow").mkdir(parents=True)
+    shutil.copytree(ROOT / "config", folder / "config")
+    (folder / "workflow" / "Snakefile").write_text(MODULE.format(snakefile=snakefile))
 
 
 @pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
@@ -51,12 +70,30 @@ def test_a_clone_needs_no_installation(tmp_path, snakefile):
 
 
 def test_another_workflow_uses_it_as_a_module(tmp_path):
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "config.yaml").write_text((ROOT / "config" / "config.yaml").read_text() + "\n")
-    (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow" / "Snakefile").write_text(MODULE)
+    deploy(tmp_path, f"{ROOT}/workflow/Snakefile")
     ended = dry(tmp_path, "noise-linear", "--printshellcmds")
     said = ended.stdout + ended.stderr
     assert ended.returncode == 0, said[-3000:]
     # Only the scale differs from the default values that the module is handed.
     assert "--paper platt1998 --experiment noise-linear --job all" in said and "results/smoke/" in said
+
+
+def test_a_module_from_a_git_host_needs_the_installed_package(tmp_path):
+    host, here = tmp_path / "host", tmp_path / "here"
+    shutil.copytree(
+        ROOT / "workflow", host / "workflow", ignore=shutil.ignore_patterns("__pycache__", "*.py")
+    )
+    shutil.copy(ROOT / "workflow" / "from_source.py", host / "workflow")
+    git = ["git", "-c", "user.name=me", "-c", "user.email=me@example.org", "-C", host]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "all"]):
+        made = ran(*git, *words)
+        assert made.returncode == 0, made.stderr
+    # Snakemake fetches such files one by one, as those of a release on a host.
+    deploy(here, f"git+file://{host}/workflow/Snakefile@HEAD")
+    refused = dry(here, "noise-linear")
+    assert refused.returncode == 1
+    said = "error: svmrepro is not installed here: pip install svmrepro, or use a clone of it"
+    assert refused.stderr.splitlines()[-1] == said
+    ended = dry(here, "noise-linear", "--printshellcmds", installed=True)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert "-m svmrepro.workflow.steps.measure --config results/smoke/.config/" in ended.stdout + ended.stderr

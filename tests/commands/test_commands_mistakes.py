@@ -16,6 +16,19 @@ from commands_support import svmrepro, told
         (["--config", "repeats"],
          "--config: 'repeats' is not of the form KEY=VALUE"),
         (["compare", "--config", "against=nowhere"], "against: nowhere is not a folder"),
+        (["noise-linear", "--config", "mirror=/nowhere"],
+         "mirror: /nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
+        (["noise-linear", "--cores", "0"], "--cores: must be positive, not 0"),
+        (["publish", "--scale", "smoke"],
+         "nothing to publish: results/smoke has no measurements; `./run --scale smoke` makes them"),
+        (["compare"],
+         "compare: no other run is named; add --config against=results/reference/default"),
+        (["--executor", "slurn"],
+         "--executor: 'slurn' is not installed; `./run pip install snakemake-executor-plugin-slurn` "
+         "may add it; see `svmrepro run --help` and `snakemake --help`"),
+        (["publish", "--scale", "smok"], "--scale: scale: unknown scale 'smok'; did you mean 'smoke'?"),
+        (["publish", "plat1998"],
+         "the command line: papers[0]: unknown paper 'plat1998'; did you mean 'platt1998'?"),
         (["--configfile", "nowhere.yaml"], "nowhere.yaml: no such file or directory"),
         (["--cofig", "repeats=5"],
          "unrecognized arguments: --cofig; see `svmrepro run --help` and `snakemake --help`"),
@@ -47,3 +60,28 @@ def test_the_last_of_several_files_is_blamed_for_its_own(tmp_path):
     (tmp_path / "two.yaml").write_text("time_limit: never\n")
     line = told(svmrepro(tmp_path, "--configfile", "one.yaml", "two.yaml", "--config", "repeats=2"))
     assert line == "error: two.yaml: time_limit: must be a number or null, not 'never'"
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("1 1:1\nnan 1:2\n", "mine.libsvm:2: "),
+        ("0 1:1\n1 1:2\n", "mine.libsvm:1: label 0 where -1 or 1 was expected; the key 'labels' maps others"),
+        ("1 1:1\n-1 1:nan\n", "mine.libsvm:2: "),
+        ("1 1:1\n1 1:2\n", "mine.libsvm"),
+        ("1 1:1\n-1 1:x\n", "mine.libsvm:2: "),
+        ("", "mine.libsvm"),
+    ],
+)
+def test_of_ones_own_data(tmp_path, rows, expected):
+    (tmp_path / "mine.libsvm").write_text(rows)
+    (tmp_path / "my.yaml").write_text(OWN.format(more="C: 1"))
+    assert yaml.safe_load((tmp_path / "my.yaml").read_text())
+    line = told(svmrepro(tmp_path, "run", "noise-linear", "--configfile", "my.yaml"))
+    assert line.startswith("error: ") and expected in line
+
+
+def test_own_data_that_are_not_there(tmp_path):
+    (tmp_path / "my.yaml").write_text(OWN.format(more="C: 1"))
+    line = told(svmrepro(tmp_path, "run", "noise-linear", "--configfile", "my.yaml"))
+    assert line.startswith("error: datasets.mine: mine.libsvm") and "no such file" in line.lower()

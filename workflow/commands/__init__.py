@@ -23,6 +23,7 @@ run_cost       what a run will cost before it starts, and what is left of it
 run_progress   where a whole run stands: from Snakemake's events and the messages of its jobs
 status_line    shows it on a terminal, in one line
 snakemake_log  Snakemake's interface for loggers
+callers_folder   files are named relative to the folder in which `./run` was called
 checkout       what needs a clone of the repository
 
 A command is a module of this package and an entry of :data:`COMMANDS`. The module's docstring is its help.

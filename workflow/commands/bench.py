@@ -6,17 +6,19 @@
 A solver is `package.module:function`, the name of an entry point, or a known one. A solver of yours joins all
 others that can take the problem; if known ones are named too, only these take part. Data are a file (LIBSVM,
 CSV, NPZ) or the name of a data set; without any, generated ones are used. Results go into a folder of
-their own; the same command goes on where it was interrupted.
+their own; the same command resumes an interrupted bench.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.commands import callers_folder
 from svmrepro.workflow.errors import StepError
 
 #: Folder of downloaded data sets, as in config/config.yaml.
@@ -47,12 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
+    from svmrepro.workflow.analysis.number_text import plural
+    from svmrepro.workflow.configuration import as_called
     from svmrepro.workflow.joining import bench_run, bench_settings
 
-    if wrong := next(
-        (name for name in ("C", "eps", "seconds", "repeats") if not getattr(given, name) > 0), ""
-    ):
-        raise StepError(f"--{wrong}: must be positive, not {getattr(given, wrong):g}")
+    for name in ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows"):
+        value = getattr(given, name)
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise StepError(f"--{name}: must be positive, not {value:g}")
     wanted = bench_settings.Bench(
         solvers=given.solver,
         C=given.C,
@@ -66,19 +70,25 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         baseline=given.baseline,
         options=dict(map(_option, given.option)),
     )
-    folder = given.output or Path("bench") / _folder_name(given.data)
-    bench_settings.contenders_of(wanted)  # its errors come before anything is read
+    folder = callers_folder.made(given.output) if given.output else Path("bench") / _folder_name(given.data)
+    _find_modules_in(callers_folder.folder())
+    # Their errors come before anything is read.
+    bench_settings.check_own_solvers(wanted)
+    bench_settings.contenders_of(wanted)
     data = [_data(name, given, folder) for name in given.data or bench_settings.GENERATED]
     labels = bench_settings.write_configuration(wanted, data, folder, _DATA)
     config = bench_run.configuration(folder)
-    _say(f"{len(labels)} solvers on {', '.join(f'{each.name} ({each.rows:,} rows)' for each in data)}")
+    sizes = ", ".join(f"{each.name} ({plural(each.rows, 'row')})" for each in data)
+    _say(f"{plural(len(labels), 'solver')} on {sizes}")
     if absent := bench_settings.absent():
         packages = " ".join(dict.fromkeys(absent.values()))
-        _say(f"without {', '.join(absent)}, which are not installed: pip install {packages}")
+        how = as_called(f"`./run pip install {packages}` adds them")
+        _say(f"without {', '.join(absent)}, which are not installed; {how}")
     bench_run.measure(config, folder, _say)
     made = bench_run.show(config, folder)
     print((folder / "table.md").read_text(encoding="utf-8"))
-    _say(f"in {folder}: {', '.join(path.name for path in made)}; settings in {folder / 'config'}")
+    place = callers_folder.shown(folder)
+    _say(f"in {place}: {', '.join(path.name for path in made)}; settings in {place / 'config'}")
     return 0
 
 
@@ -92,13 +102,22 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
     if name in datasets.names():
         mirror = os.environ.get("SVMREPRO_MIRROR")
         return bench_settings.known_set(name, given.rows, _DATA, mirror)
-    path = Path(name)
+    path = callers_folder.given(name)
     if not path.is_file():
         raise StepError(
             f"--data: {name} is neither a file nor a data set{did_you_mean(name, datasets.names())}"
         )
+    test = given.test and callers_folder.given(given.test)
     labels = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
-    return bench_settings.own_file(path, folder / "own", given.rows, labels, given.label, given.test)
+    return bench_settings.own_file(path, folder / "own", given.rows, labels, given.label, test)
+
+
+def _find_modules_in(folder: Path) -> None:
+    """Let this process and its steps import modules of a folder."""
+    import os
+
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def _sign(text: str) -> tuple[str | float, float]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from svmrepro.workflow.commands import callers_folder
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 
@@ -28,7 +29,7 @@ def environment() -> dict[str, str]:
     """Return the environment of the tools: those of this interpreter come first."""
     here = str(Path(sys.executable).parent)
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != callers_folder.VARIABLE},
         "PATH": os.pathsep.join([here, os.environ.get("PATH", "")]),
         "PYTHONUNBUFFERED": "1",
     }

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from svmrepro.workflow.commands import callers_folder
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
@@ -19,4 +21,4 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.steps import crate
 
-    return crate.run(given.folder)
+    return crate.run(callers_folder.given(given.folder))

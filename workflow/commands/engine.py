@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from svmrepro.workflow.configuration import config_dir, paths
+from svmrepro.workflow.commands import callers_folder
+from svmrepro.workflow.configuration import as_called, config_dir, paths
 from svmrepro.workflow.errors import StepError, one_line
 
 #: The project's files, wherever the command is called.
 ROOT = config_dir().parent
 
-STOPPED = "stopped; nothing is lost, and the same command goes on"
+STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 
 
 def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
@@ -130,7 +132,7 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
     if ended and not answer:
         print(closing(plan.config, progress.experiments()))
     if not ended and not answer and progress.jobs_failed:
-        print(f"failed: {_log_hint(output)}; the same command tries again what is missing", file=sys.stderr)
+        print(f"failed: {_log_hint(output)}; the same command tries only what is missing", file=sys.stderr)
     return 0 if ended else 1
 
 
@@ -204,13 +206,16 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
 
     layers: list[tuple[str, Mapping[str, Any]]] = []
     for file in settings.configfile or ():
-        layers.append((str(file), read_yaml(Path(file))))
+        layers.append((str(file), read_yaml(callers_folder.given(file))))
     try:
         layers.append(("--config", parse_config(settings.config)))
     except ValueError as error:
         wrong = next((entry for entry in settings.config if "=" not in entry), "")
         what = f"{wrong!r} is not of the form KEY=VALUE" if wrong else one_line(error)
         raise StepError(f"--config: {what}") from error
+    against = layers[-1][1].get("against")
+    if isinstance(against, str) and "://" not in against:
+        layers[-1] = ("--config", {**layers[-1][1], "against": str(callers_folder.given(against))})
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
     # The plan has read them; Snakemake need not.
@@ -237,7 +242,12 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
         if not error.code:  # help or version
             raise
         what = said.getvalue().strip().splitlines()[-1].partition(": error: ")[2]
+        if "--executor" in what and (executor := re.search(r"invalid choice: '([a-z-]+)'", what)):
+            plugin = f"`./run pip install snakemake-executor-plugin-{executor[1]}`"
+            what = f"--executor: {executor[1]!r} is not installed; {as_called(plugin)} may add it"
         raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
+    if settings.cores is not None and not settings.cores:
+        raise StepError("--cores: must be positive, not 0")  # Snakemake would wait for ever
     return parser, settings
 
 

@@ -25,16 +25,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow import archives
+    from svmrepro.workflow.analysis.number_text import plural
+    from svmrepro.workflow.commands import callers_folder
     from svmrepro.workflow.configuration import load_config
     from svmrepro.workflow.joining.publishing import files_of
 
-    settings = {"scale": given.scale, "results_dir": given.results, "figures_dir": given.figures}
-    overrides = {key: value for key, value in settings.items() if value is not None}
-    if given.papers:
-        overrides["papers"] = given.papers
-    files = files_of(load_config(overrides))
-    target = given.output or Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
+    settings = {
+        "--scale": {"scale": given.scale},
+        "--results": {"results_dir": given.results},
+        "--figures": {"figures_dir": given.figures},
+        "the command line": {"papers": given.papers},
+    }
+    layers = [(origin, layer) for origin, layer in settings.items() if any(layer.values())]
+    files = files_of(load_config(layers))
+    target = (
+        callers_folder.made(given.output)
+        if given.output
+        else Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
+    )
     archives.pack(files, target)
     size = target.stat().st_size / 1e6
-    print(f"{target}: {len(files)} files, {size:.1f} MB; compare with it by --config against={target}")
+    print(
+        f"{target}: {plural(len(files), 'file')}, {size:.1f} MB; compare with it by --config against={target}"
+    )
     return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from svmrepro.workflow.commands import callers_folder
 from svmrepro.workflow.configuration import home
 
 
@@ -26,4 +27,5 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.steps import remake
 
-    return remake.run(given.folder, given.output or home() / "results" / "again", given.reference)
+    output = callers_folder.made(given.output) if given.output else home() / "results" / "again"
+    return remake.run(callers_folder.given(given.folder), output, given.reference)

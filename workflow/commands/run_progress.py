@@ -11,7 +11,7 @@ from typing import Any
 
 from svmrepro.workflow.commands.run_cost import RunCost
 from svmrepro.workflow.commands.status_line import clock, now
-from svmrepro.workflow.configuration import Experiment
+from svmrepro.workflow.configuration import Experiment, as_called
 from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import duration
@@ -187,11 +187,14 @@ def _plain(text: str) -> str:
     """Say an error of Snakemake in one line."""
     missing = re.search(r"No rule to produce (.+?) \(if you use input functions", text)
     if missing:
-        return f"there is no target {missing[1]}; `svmrepro run --list-target-rules` lists the names"
+        return as_called(f"there is no target {missing[1]}; `./run --list-target-rules` lists the names")
     incomplete = re.search(r"Missing input files for rule (\S+):.*?affected files:\s*(\S+)", text, re.DOTALL)
     if incomplete:
         return f"{incomplete[2]} is missing, which {incomplete[1]} needs"
-    return one_line(ValueError(text))
+    refused = re.search(r"Failed to create output directory (\S+)\. \w+: \[Errno \d+\] ([^:]+):", text)
+    if refused:
+        return f"cannot write {refused[1]}: {refused[2].lower()}"
+    return one_line(ValueError(text.removeprefix("WorkflowError:")))
 
 
 def open_errors(file: Path) -> Callable[[], list[str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from svmrepro.workflow.commands import callers_folder
 from svmrepro.workflow.configuration import home
 
 
@@ -30,5 +31,6 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.site.pages import write_site
 
-    print(write_site(given.folders, given.out or home() / "results" / "site"))
+    folders = [callers_folder.given(folder) for folder in given.folders]
+    print(write_site(folders, callers_folder.made(given.out) if given.out else home() / "results" / "site"))
     return 0

@@ -132,6 +132,14 @@ def comparison(config: Config) -> Path:
     return results(config) / COMPARE / "index.html"
 
 
+def against(config: Config) -> Path:
+    """Return the folder of the other run of a comparison; without one, a StepError says how to name it."""
+    if config.against is None:
+        other = f"--config against=results/reference/{config.scale}"
+        raise StepError(f"compare: no other run is named; add {other}")
+    return Path(config.against)
+
+
 def others(config: Config) -> Path:
     """Return the folder into which archives of other runs are unpacked."""
     return config.results_dir / ".others"

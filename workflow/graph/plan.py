@@ -33,7 +33,7 @@ from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES
 from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.fingerprints import digest
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own, register
@@ -99,13 +99,20 @@ class Plan:
     def alone(self) -> None:
         """Wait until no other run uses this scale's results folder, then lock it.
 
-        The operating system releases the lock when this process ends, even if it is killed.
+        The operating system releases the lock when this process ends, even if it is killed. A folder that
+        cannot be written, or a mirror that is not there, is a StepError now, not after hours of measuring.
         """
+        mirror = self.config.mirror
+        if mirror and "://" not in mirror and not Path(mirror).is_dir():
+            raise StepError(f"mirror: {mirror} is not a folder (key mirror, or variable SVMREPRO_MIRROR)")
+        # Not the data's: others may have put them there, complete and read-only.
+        for folder in (self.config.results_dir, self.config.figures_dir):
+            check_writable(folder)
         self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
 
     def _waiting(self, owner: str) -> None:
         folder = paths.results(self.config)
-        self.tell(f"waiting: {folder} is in use by the run of {owner}; this run goes on after it")
+        self.tell(f"waiting: {folder} is in use by the run of {owner}; this run starts when that one ends")
 
     @cached_property
     def steps(self) -> dict[str, str]:
@@ -348,6 +355,8 @@ class Plan:
         """Raise a StepError if a target is neither a name that can be asked for nor a path."""
         if name == "reference" and home() != config_dir().parent:
             raise StepError("reference: needs a clone of the repository, whose reference it replaces")
+        if name == "compare":
+            paths.against(self.config)
         if "/" in name or Path(name).suffix or name in self.targets():
             return
         for paper in self.config.papers.values():

@@ -5,6 +5,7 @@ The folder has the layout of ``config/``, so that everything else reads it as it
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -19,10 +20,12 @@ from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.datasets.validation import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.fingerprints import solver_fingerprint
 
 PAPER = "bench"
 """Name of the paper that a bench is."""
@@ -110,11 +113,13 @@ def own_file(
             tested = datasets.load(name, part="test")
             stored["test"] = (tested.X, tested.y)
     except datasets.DataError as error:
-        raise StepError(one_line(error).replace("the key 'labels'", "--labels")) from error
+        # The key of a configuration is an option here.
+        said = one_line(error).replace("the key 'labels'", "--labels").replace("{0: -1, 1: 1}", "0:-1,1:1")
+        raise StepError(said) from error
     order = np.random.default_rng(0).permutation(len(data.y))
     n = min(len(order), MOST_ROWS) if rows is None else rows
     if not 2 <= n <= len(order):
-        raise StepError(f"{path}: -n {n}: the file has {len(order)} rows")
+        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}")
     stored["train"] = (data.X[order[:n]], data.y[order[:n]])
     entry: dict[str, Any] = {}
     for part, (X, y) in stored.items():
@@ -224,14 +229,6 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
         if all(entry["solver"] != name for entry in peers.values()):
             fitting[name] = {"solver": name}
     for name in own:
-        if ":" not in name:
-            try:
-                user_functions.find(name)
-            except ValueError as error:
-                suggestion = did_you_mean(name, [*SOLVERS, *user_functions.declared()]).partition("; known")[
-                    0
-                ]
-                raise StepError(f"--solver: {one_line(error)}{suggestion}") from error
         fitting[re.sub(r"[^A-Za-z0-9._-]", ".", name)] = {"solver": name, "options": dict(bench.options)}
     if bench.kernel != "linear" and not bench.bias:
         raise StepError("--no-bias: only linear solvers go without a bias: add --kernel linear")
@@ -241,6 +238,38 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
         if not bench.bias and entry["solver"] in SOLVERS and BIAS in SOLVERS[entry["solver"]].needs:
             raise StepError(f"--solver: {entry['solver']} has a bias: leave out --no-bias")
     return fitting
+
+
+def check_own_solvers(bench: Bench) -> None:
+    """Import the user's own solvers, and see that they take what they are called with.
+
+    Raises
+    ------
+    StepError
+        For the first that cannot be found, imported, or called as ``train(problem, eps, time_limit)``.
+    """
+    for name in bench.solvers:
+        if name in SOLVERS:
+            continue
+        try:
+            user = user_functions.find(name)
+            user.check_name()
+            if ":" in name:
+                solver_fingerprint(name)  # says in short if there is no such module
+            signature = inspect.signature(user.load())
+        except (ValueError, TypeError, StepError) as error:
+            known = [*SOLVERS, *user_functions.declared()]
+            suggestion = "" if ":" in name else did_you_mean(name, known).partition("; known")[0]
+            said = one_line(error).removeprefix(f"solver {name!r}: ")
+            raise StepError(f"--solver {name}: {said}{suggestion}") from error
+        try:
+            signature.bind("problem", "eps", "time_limit", **bench.options)
+        except TypeError as error:
+            options = "".join(f", {key}" for key in bench.options)
+            raise StepError(
+                f"--solver {name}: {one_line(error)}; it is called as "
+                f"{user.function.partition(':')[2]}(problem, eps, time_limit{options})"
+            ) from error
 
 
 def absent() -> dict[str, str]:

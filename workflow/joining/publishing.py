@@ -37,7 +37,8 @@ def files_of(config: Config) -> dict[str, bytes]:
             every += make(config, name, artefact.name).values()
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
     if not measured:
-        what = f"nothing to publish: {paths.results(config)} has no measurements; `./run` makes them"
+        scale = "" if config.scale == "default" else f" --scale {config.scale}"
+        what = f"nothing to publish: {paths.results(config)} has no measurements; `./run{scale}` makes them"
         raise StepError(as_called(what))
     if paths.check(config).is_file():
         found["check.json"] = paths.check(config)

@@ -21,6 +21,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.judgement.claims import FAILS, HELD, TOO_SMALL, UNDECIDED
 
@@ -213,7 +214,10 @@ def compare(
     wanted = [row for row in reference["rows"] if row["paper"] in papers]
     absent = _compare_rows(wanted, current["rows"], found, whole)
     if absent:
-        missing.append(f"{len(absent)} rows of the reference were not measured here: {_some(absent)}")
+        were = "was" if len(absent) == 1 else "were"
+        missing.append(
+            f"{plural(len(absent), 'row')} of the reference {were} not measured here: {_some(absent)}"
+        )
     return found
 
 
@@ -252,10 +256,11 @@ def _compare_rows(
         if abs(middle - 1) > (max(TOLERANCE, ONE_PATH / math.sqrt(len(ratios))) if dense else TOLERANCE):
             found.faults.append(
                 f"{paper}, {contender}: {name} is {middle:.3f} times the reference's "
-                f"(median of {len(ratios)} rows)"
+                f"(median of {plural(len(ratios), 'row')})"
             )
     if strange:
-        said = f"{len(strange)} rows of the reference are not part of this run: {_some(strange)}"
+        are = "is" if len(strange) == 1 else "are"
+        said = f"{plural(len(strange), 'row')} of the reference {are} not part of this run: {_some(strange)}"
         if whole:
             said += "; the check is of the scale as it is committed, `compare` of any other"
         (found.faults if whole else found.remarks).append(said)

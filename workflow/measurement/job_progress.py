@@ -15,7 +15,7 @@ from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.errors import writing
 from svmrepro.workflow.measurement.channel import sender
-from svmrepro.workflow.measurement.forecast import Forecast, duration
+from svmrepro.workflow.measurement.forecast import Forecast, count, duration
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
@@ -52,7 +52,8 @@ class JobProgress:
         self._stream = stream or sys.stderr
         self._send = sender() if stream is None else None
         self._terminal = self._stream.isatty()
-        self._log = _open_log(log)
+        self._log_path = log or Path(os.devnull)
+        self._log = _open_log(self._log_path)
         self._forecast: Forecast  # set by `begin`
         self._last_plain = -PLAIN_PAUSE
         self._untold = False
@@ -63,7 +64,8 @@ class JobProgress:
     def __exit__(self, *_: object) -> None:
         if self._untold:
             self.note(f"measured; {self._left()}")
-        self._log.close()
+        with writing(self._log_path):
+            self._log.close()
 
     def waiting(self, owner: str) -> None:
         """Report that another process is still measuring, perhaps a survivor of a killed run."""
@@ -76,7 +78,7 @@ class JobProgress:
         self._forecast = Forecast(self._config, self._experiment)
         runs, _ = self._forecast.left(self._experiment)
         if runs:
-            self.note(f"{runs} runs to make; {self._left()}")
+            self.note(f"{count(runs, 'run')} to make; {self._left()}")
         else:
             self._write_log("nothing left to measure")
 
@@ -149,7 +151,8 @@ class JobProgress:
         runs, seconds = self._forecast.left(None if whole else self._experiment)
         if not runs:
             return f"no run {where}"
-        return f"{runs} runs {where}, {'how long is not known yet' if seconds is None else _about(seconds)}"
+        time_left = "how long is not known yet" if seconds is None else _about(seconds)
+        return f"{count(runs, 'run')} {where}, {time_left}"
 
     def _print(self, text: str, log: bool = True, end: str = "\n") -> None:
         """Print a line, over the one that an empty ``end`` left open on a terminal."""
@@ -164,12 +167,12 @@ class JobProgress:
             self._write_log(text)
 
     def _write_log(self, text: str) -> None:
-        self._log.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-        self._log.flush()
+        with writing(self._log_path):
+            self._log.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+            self._log.flush()
 
 
-def _open_log(path: Path | None) -> TextIO:
-    path = path or Path(os.devnull)
+def _open_log(path: Path) -> TextIO:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a", encoding="utf-8")

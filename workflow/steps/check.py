@@ -178,11 +178,11 @@ def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, An
     try:
         before = read_record(path)
     except StepError as error:
-        print(f"The reference before is replaced as a whole: {error}")
+        print(f"The earlier reference cannot be read, so all of it is replaced: {error}")
         return record
     others = sorted(set(before["claims"]) - set(record["claims"]))
     if others and before["machine"] != record["machine"]:
-        print(f"Dropped, for they were measured on another machine: {', '.join(others)}")
+        print(f"Left out, because they were measured on another machine: {', '.join(others)}")
         return record
     return {
         **record,

@@ -18,7 +18,7 @@ from svmrepro.workflow.measurement.journal_line import read_lines
 MOST_REASONS = 3
 #: What helps against a reason, by a part of it.
 _HELP = {
-    "not available": "`./run fetch` tries again",
+    "not available": "`./run fetch{scale}` tries again",
     "not installed": "install its package",
 }
 
@@ -39,12 +39,12 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
     parts = [f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
     flags = f"; {flagged:,} flagged for other load on the machine" if flagged else ""
     report = paths.report(config)
-    page = str(report) if report.is_file() else "`./run report` writes one page"
+    page = str(report) if report.is_file() else f"`./run report{_scale(config)}` writes one page"
     figures = config.figures_dir / config.scale
     text = [
         f"Scale {config.scale}: {', '.join(parts)}{flags}.",
         _claims(config, chosen),
-        _not_run([line for line in lines if line["status"] != "optimal"]),
+        _not_run(config, [line for line in lines if line["status"] != "optimal"]),
         f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png   report: {page}",
         _next(config, lines),
     ]
@@ -63,10 +63,15 @@ def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
                 with suppress(OSError), paths.table(config, name, artefact.name)["csv"].open() as stream:
                     rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
                     count.update(row["verdict"] for row in rows)
-    return f"Claims: {tally(count)}; `./run check` lists them." if count else ""
+    return f"Claims: {tally(count)}; `./run check{_scale(config)}` lists them." if count else ""
 
 
-def _not_run(lines: Sequence[Mapping[str, Any]]) -> str:
+def _scale(config: Config) -> str:
+    """Return the option with which a further command is about the same scale."""
+    return "" if config.scale == "default" else f" --scale {config.scale}"
+
+
+def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
     """Count what has no result by its reason, the most frequent first, and say how to get it."""
     if not lines:
         return "Everything that was asked for was run."
@@ -75,7 +80,9 @@ def _not_run(lines: Sequence[Mapping[str, Any]]) -> str:
     for reason, count in reasons.most_common(MOST_REASONS):
         where = dict.fromkeys(line["experiment"] for line in lines if _cause(line) == reason)
         few = ", ".join(where) if len(where) < 4 else f"{len(where)} experiments"
-        cure = next((f" ({said})" for part, said in _HELP.items() if part in reason), "")
+        cure = next(
+            (f" ({said.format(scale=_scale(config))})" for part, said in _HELP.items() if part in reason), ""
+        )
         told.append(f"{count:,} of {few}: {reason}{cure}")
     more = len(reasons) - MOST_REASONS
     rest = f"; and {more} reason{'s' if more > 1 else ''} more, in the tables" if more > 0 else ""

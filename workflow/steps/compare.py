@@ -12,7 +12,6 @@ affect its exit code; use ``check`` for that.
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 
 from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.comparison import figure as figures
@@ -31,15 +30,11 @@ from svmrepro.workflow.tables.layout.writers import render
 
 def run(config: Config) -> None:
     """Compare the configuration's run with the folder in its setting ``against``."""
-    if config.against is None:
-        raise StepError(
-            "compare: with what? name the folder of another run: "
-            f"--config against=results/reference/{config.scale}"
-        )
+    against = paths.against(config)
     here = read_run(paths.results(config), config.papers)
-    there = read_run(Path(config.against), config.papers)
+    there = read_run(against, config.papers)
     if not there.papers:
-        raise StepError(f"against: {config.against} has nothing of {', '.join(config.papers)}")
+        raise StepError(f"against: {against} has nothing of {', '.join(config.papers)}")
     pair = PairedRuns(here, there, clocked_claims(config))
     for name, build in tables.TABLES.items():
         table = build(pair, here.papers)

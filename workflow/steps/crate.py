@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 from svmrepro.workflow.analysis.columns import LICENCE
+from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 
@@ -52,7 +53,8 @@ def run(folder: Path) -> int:
     runs = pd.concat([pd.read_parquet(path) for path in measured], ignore_index=True)
     files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*/*.*"))]
     atomic_write(folder / METADATA, metadata(runs, {name: {} for name in files}))
-    print(f"{folder / METADATA}: {len(files)} files, {runs['time'].notna().sum():,} measurements")
+    measurements = plural(int(runs["time"].notna().sum()), "measurement")
+    print(f"{folder / METADATA}: {plural(len(files), 'file')}, {measurements}")
     return 0
 
 

@@ -33,7 +33,7 @@ def generate(config: Config, name: str) -> Marker:
         except datasets.DataError as error:
             raise StepError(one_line(error)) from error
         if (first.y != second.y).any() or abs(first.X - second.X).sum() != 0:
-            raise StepError(f"{name}: the generator does not repeat itself for n = {n}, seed = {seed}")
+            raise StepError(f"{name}: the generator gave two different sets for n = {n}, seed = {seed}")
     return Marker(name, available=True, missing=(), tried=time.time())
 
 

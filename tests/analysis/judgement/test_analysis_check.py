@@ -136,7 +136,7 @@ def more_work_elsewhere(now):
 
 
 LOST = {"counts": {}}
-ABSENT = "1 rows of the reference are not part of this run: adult-linear n = 1605, smo"
+ABSENT = "1 row of the reference is not part of this run: adult-linear n = 1605, smo"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ ABSENT = "1 rows of the reference are not part of this run: adult-linear n = 160
         (claim("not decided", "web-gaussian-support-vectors"), "", "", 0),  # did not hold before
         (row(status="uncertified", **LOST), f"{RESULTS_ROW}: uncertified, optimal in the reference", "", 1),
         (row("2265", status="time_limit", **LOST), "", "n = 2265, smo: time_limit", 1),  # a slower machine
-        (row(status="not_run", **LOST), "", "1 rows of the reference", 1),
+        (row(status="not_run", **LOST), "", "1 row of the reference", 1),
         (row(setting={"C": "0.1"}), f"{ABSENT}: other settings;", "", 1),
         (without(n="1605", contender="smo", experiment="adult-linear"), f"{ABSENT};", "", 1),
         (without(experiment="adult-linear"), "", "its experiment is not part of this run", 39),

@@ -226,7 +226,7 @@ def test_the_page_of_a_comparison_stands_alone(full, tmp_path):
 
 def test_a_folder_without_a_run_is_one_clear_line(full, other, tmp_path):
     for against, message in (
-        (None, "with what. name the folder"),
+        (None, "no other run is named"),
         (tmp_path / "nowhere", "nowhere is not a folder"),
         (other().parent, "holds no results of a run .* did you mean .*other"),
     ):

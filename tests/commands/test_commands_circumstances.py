@@ -1,0 +1,226 @@
+"""Mistakes outside the words: disk, network, folder, Python, and runs that meet or are stopped."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands_support import environment, svmrepro, told, words_of
+from engine_support import journal_lines, solver, tiny, unprivileged
+from support import ran
+from svmrepro.workflow.commands import callers_folder, run_progress
+from svmrepro.workflow.commands.engine import STOPPED
+from svmrepro.workflow.configuration import config_dir
+
+ROOT = config_dir().parent
+TABLE = "timing-noise-linear"
+RUN = ("run", TABLE, "--configfile", "quick.yaml")
+#: The clone's compiled code, because a folder without any would have to compile some first.
+COMPILED = {"NUMBA_CACHE_DIR": str(ROOT / ".numba")}
+
+
+def settings(folder, *arguments, **more):
+    """Write the configuration of a small run, without compiled code, into a folder."""
+    (folder / "quick.yaml").write_text(json.dumps(tiny(*arguments, **more)))
+
+
+def slow(pause):
+    return {"one": solver("quick", options={"pause": pause})}
+
+
+def started(folder):
+    return subprocess.Popen(
+        words_of(*RUN),
+        cwd=folder,
+        env=environment(**COMPILED),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(found):
+    deadline = time.monotonic() + 240
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("name", ["results", "figures"])
+def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path, name):
+    settings(tmp_path)
+    (tmp_path / name).mkdir()
+    (tmp_path / "results" / "default" / ".config").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "results" / "default" / "logs").mkdir()
+    (tmp_path / name).chmod(0o555)
+    ended = ran(*unprivileged(words_of(*RUN)), cwd=tmp_path, env=environment())
+    assert told(ended) == f"error: cannot write {name}: {tmp_path / name} does not let you write into it"
+    assert journal_lines(tmp_path) == []
+
+
+def test_what_snakemake_cannot_make_is_told_in_our_words():
+    refused = "[Errno 13] Permission denied: 'data/available'"
+    said = f"WorkflowError:\nFailed to create output directory data/available. PermissionError: {refused}"
+    assert run_progress._plain(said) == "cannot write data/available: permission denied"
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path):
+    settings(tmp_path, figures_dir="quick.yaml/figures")
+    expected = f"cannot write quick.yaml/figures: {tmp_path}/quick.yaml is not a folder"
+    assert told(svmrepro(tmp_path, *RUN)) == f"error: {expected}"
+
+
+def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
+    mount = f"mount -t tmpfs -o size=300k none {tmp_path} && cd {tmp_path}"
+    private = ("unshare", "-rm", "sh", "-c")
+    if ran(*private, mount).returncode:
+        pytest.skip("this machine lets no file system be mounted")
+    settings(tmp_path, sizes=(20,))
+    text = (tmp_path / "quick.yaml").read_text()
+    fill = "dd if=/dev/zero of=filler 2>/dev/null bs=4k count=40; "
+    script = f"{mount} && printf %s '{text}' >quick.yaml && {fill} \"$@\""
+    ended = ran(*private, script, "sh", *words_of(*RUN), env=environment())
+    assert ended.returncode == 1 and "Traceback" not in ended.stderr
+    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    # Either a file of the run or Numba's compiled code did not fit.
+    assert line.startswith(("error: cannot write results/", f"error: cannot write into {tmp_path}")), line
+    assert line.endswith(": no space left on device")
+
+
+def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path):
+    settings(tmp_path, sizes=[20], of={"dataset": "adult"})
+    ended = svmrepro(tmp_path, *RUN, **COMPILED)
+    assert ended.returncode == 0, ended.stderr
+    assert "not run" in ended.stdout and "`./run fetch`" in ended.stdout
+    ended = svmrepro(tmp_path, *RUN, "--config", "require_data=true", **COMPILED)
+    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert ended.returncode == 1 and "adult" in line and "(require_data is true)" in line
+
+
+def test_a_run_that_is_stopped_twice_ends_in_one_line_and_goes_on(tmp_path):
+    settings(tmp_path, slow(0.2), sizes=(20, 40, 60), repeats=4)
+    for _ in range(2):
+        before = len(journal_lines(tmp_path))
+        with started(tmp_path) as process:
+            wait_for(lambda before=before: len(journal_lines(tmp_path)) > before)
+            for _ in range(2):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGINT)
+                time.sleep(0.1)
+            said, _ = process.communicate(timeout=240)
+        assert process.returncode == 130 and said.splitlines()[-1] == STOPPED, said
+        assert "rror" not in said and "Traceback" not in said
+    ended = svmrepro(tmp_path, *RUN, **COMPILED)
+    assert ended.returncode == 0, ended.stderr
+    lines = journal_lines(tmp_path)
+    assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 12
+
+
+def test_a_second_run_waits_for_the_first_and_measures_nothing_again(tmp_path):
+    settings(tmp_path, slow(0.5), sizes=(20, 40))
+    with started(tmp_path) as first:
+        wait_for(lambda: journal_lines(tmp_path))
+        ended = svmrepro(tmp_path, *RUN, **COMPILED)
+        said, _ = first.communicate(timeout=240)
+    assert first.returncode == 0 == ended.returncode, said + ended.stderr
+    assert f"waiting: results/default is in use by the run of process {first.pid} on " in ended.stderr
+    assert len(journal_lines(tmp_path)) == 4
+
+
+# -- the folder in which a command is called -------------------------------------------------------------
+
+
+def test_files_on_the_command_line_are_the_callers(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv(callers_folder.VARIABLE, str(tmp_path))
+    (tmp_path / "mine.csv").touch()
+    assert callers_folder.given("mine.csv") == tmp_path / "mine.csv" == callers_folder.made("mine.csv")
+    # What the clone alone has is found, too; what nobody has is missing where the caller looks.
+    assert callers_folder.given("README.md") == Path("README.md")
+    assert callers_folder.given("nowhere.csv") == tmp_path / "nowhere.csv"
+    assert callers_folder.shown(Path("bench")) == ROOT / "bench"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(callers_folder.VARIABLE, str(ROOT))
+    assert (
+        callers_folder.given("nowhere.csv")
+        == Path("nowhere.csv")
+        == callers_folder.shown(Path("nowhere.csv"))
+    )
+
+
+def script(folder, *words, path=None, **more):
+    """Call the script `run` of a clone from the folder above it."""
+    return ran("sh", f"{folder.name}/run", *words, cwd=folder.parent, env=environment(PATH=path, **more))
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """Make a folder with what the script `run` needs, and programs in place of Python and pip."""
+    folder, programs = tmp_path / "clone", tmp_path / "programs"
+    folder.mkdir()
+    programs.mkdir()
+    for name in ("run", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("cat", "cksum", "dirname", "env", "rm", "sh", "mkdir", "cp", "chmod"):
+        (programs / name).symlink_to(shutil.which(name))
+    return folder, programs
+
+
+#: Stands for a Python: it makes an environment whose programs print how they were called.
+PYTHON = f"""#!/bin/sh
+case "$*" in
+"-c "*) exec {sys.executable} "$@" ;;
+--version) echo "Python 3.12.0" ;;
+"-m venv .venv")
+    mkdir -p .venv/bin
+    cp "$0" .venv/bin/python
+    printf '#!/bin/sh\\necho "svmrepro $* from $SVMREPRO_CALLER"\\n' >.venv/bin/svmrepro
+    cp .venv/bin/svmrepro .venv/bin/snakemake
+    chmod +x .venv/bin/* ;;
+esac
+"""
+
+
+def make(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_a_python_that_is_too_old_is_one_line(clone):
+    folder, programs = clone
+    make(programs / "python3", "#!/bin/sh\nexit 1\n")
+    ended = script(folder, path=str(programs))
+    expected = "Python 3.11 or later is needed, and none was found; name one by PYTHON=/path/to/python3"
+    assert told(ended) == f"run: {expected}"
+    assert not (folder / ".venv").exists()
+
+
+def test_a_clone_that_was_moved_makes_its_environment_again(clone):
+    folder, programs = clone
+    make(programs / "python3", PYTHON)
+    first = script(folder, "check", path=str(programs))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == f"svmrepro check from {folder.parent}\n"
+    assert "making .venv" in first.stderr
+    assert script(folder, "check", path=str(programs)).stderr == ""
+    moved = folder.rename(folder.parent / "moved")
+    (moved / "results").mkdir()
+    again = script(moved, "check", path=str(programs))
+    assert again.returncode == 0 and "making .venv with Python 3.12.0" in again.stderr
+    assert (moved / ".venv" / "place").read_text().strip() == str(moved) and (moved / "results").is_dir()
+
+
+def test_packages_that_cannot_be_installed_are_told(clone):
+    folder, programs = clone
+    make(programs / "python3", PYTHON.replace("esac", '"-m pip"*) exit 1 ;;\nesac'))
+    ended = script(folder, path=str(programs))
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("run: the packages could not be installed")
+    assert not (folder / ".venv" / "stamp").exists()

@@ -1,0 +1,42 @@
+"""Files that are named on the command line: relative to the folder in which `./run` was called.
+
+`./run` goes to the root of the clone, where the workflow has its folders, and says where it was called.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from svmrepro.workflow.configuration import config_dir
+
+#: Environment variable with the folder in which `./run` was called.
+VARIABLE = "SVMREPRO_CALLER"
+
+
+def folder() -> Path:
+    """Return the folder in which the command was called."""
+    here = Path.cwd()
+    # Elsewhere, the variable is that of a `./run` that has called other programs.
+    return Path(os.environ.get(VARIABLE) or here).resolve() if here == config_dir().parent else here
+
+
+def given(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that exists; one in the root of the clone counts, too."""
+    there = _there(path)
+    return there if there.exists() or not Path(path).exists() else Path(path)
+
+
+def made(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that a command is asked to write."""
+    return _there(path)
+
+
+def shown(path: Path) -> Path:
+    """Return a path by which the caller finds a file of this process's folder."""
+    return path if folder() == Path.cwd() else path.absolute()
+
+
+def _there(path: str | os.PathLike[str]) -> Path:
+    """Return a path that is relative to the caller's folder; unchanged if that is the current one."""
+    return Path(path) if folder() == Path.cwd() else folder() / path
