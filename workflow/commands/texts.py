@@ -1,4 +1,4 @@
-"""Write FINDINGS.md and docs/verdicts.md from their templates and the reference runs' numbers.
+"""Write README.md, FINDINGS.md and docs/verdicts.md from their templates and the reference runs' numbers.
 
 The graph of the rules on the result site is written, too, from Snakemake's.
 """
