@@ -278,6 +278,7 @@ TABLES = {
     ),
     "scaling": "experiment,smo_exponent,chunking_exponent\npower,1.3,2.0\nwritten,1.5,2.0\n",
     "sparse_vs_dense": "experiment,n,smo_sparse_seconds,smo_dense_seconds\npower,100,1.0,4.0\n",
+    "optima": "experiment,n,C_total\npower,300,5000\n",
     "aliases": "experiment,smo,smo_slow\noptions,power/smo,power/chunking\n",
     "marks": (
         "experiment,n,smo_iterations,pasmo_iterations,iterations_significant\n"
@@ -353,6 +354,21 @@ def on_paper(folder, rule, over="all", **quantity):
         ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, BREAKS),
         ({"kind": "value", "contenders": ["smo"], "of": "iterations"}, {"equals": 0}, UNASKED),
         ({"kind": "support-vectors", "contender": "smo", "which": "total"}, {"at-most": 1}, UNASKED),
+        (
+            {
+                "kind": "curve-optimum",
+                "contender": "smo",
+                "x": "C_total",
+                "experiments": ["power-C", "powers"],
+            },
+            {"equals": 5000},
+            HOLDS,
+        ),
+        ({"kind": "curve-optimum", "contender": "smo", "x": "eps"}, {"at-most": 9}, UNASKED),
+        # N/A at the largest of the paper's sizes only.
+        ({"kind": "unfinished", "contender": "chunking", "at": "largest"}, {"equals": 1}, HOLDS),
+        ({"kind": "unfinished", "contender": "chunking"}, {"equals": 1}, BREAKS),
+        ({"kind": "unfinished", "contender": "svmlight"}, {"equals": 1}, UNASKED),
     ],
 )
 def test_rules_are_put_to_the_printed_numbers(tmp_path, quantity, rule, verdict):
@@ -515,7 +531,7 @@ def test_means_and_spreads_over_permutations():
     assert found.interval.ends == (2.0, 2.0)
 
 
-def test_the_best_value_of_a_parameter_spans_what_is_as_good(monkeypatch):
+def test_the_best_value_of_a_parameter_spans_what_is_as_good(monkeypatch, tmp_path):
     """With 200 test examples, 90.5 % is one example worse than 91 %."""
     points = [
         Point(x, Interval.exact(y)) for x, y in ((1.0, 89.0), (10.0, 90.5), (100.0, 91.0), (1000.0, 90.0))
@@ -524,5 +540,8 @@ def test_the_best_value_of_a_parameter_spans_what_is_as_good(monkeypatch):
     monkeypatch.setattr(_curve_quantities, "one_example", lambda *asked: 0.5)
     spec = {"kind": "curve-optimum", "experiments": ["e"], "contender": "smo", "x": "C_total"}
     monkeypatch.setattr(_curve_quantities, "absent", lambda *asked: "")
-    (found,) = _curve_quantities.curve_optimum(None, spec)
+    (tmp_path / "toy_optima.csv").write_text("experiment,n,C_total\ne,300,50\n")
+    results = SimpleNamespace(numbers=PaperNumbers(tmp_path, "toy"))
+    (found,) = _curve_quantities.curve_optimum(results, spec)
     assert (found.interval.value, *found.interval.ends) == (100.0, 10.0, 100.0)
+    assert found.paper == 50.0
