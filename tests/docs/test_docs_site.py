@@ -1,6 +1,7 @@
 """The documentation site builds without warnings, is complete, and is readable on any screen."""
 
 import re
+import shutil
 import sys
 from html import unescape
 from pathlib import Path
@@ -101,6 +102,19 @@ def test_a_paper_needs_findings_as_soon_as_it_has_a_run(tmp_path):
     (tmp_path / "results").symlink_to(PROJECT / "results")
     with pytest.raises(TextError, match=r"FINDINGS\.md has no section .* 'Platt 1998'"):
         PaperPage(texts, "platt1998").findings()
+
+
+@pytest.mark.parametrize(("raw", "said"), [(True, 0), (False, 1)])
+def test_a_run_without_raw_measurements_is_said_to_be_of_its_time(tmp_path, raw, said):
+    committed = PROJECT / "results" / "reference" / "paper"
+    folder = tmp_path / "results" / "reference" / "paper" / "platt1998"
+    shutil.copytree(committed / "platt1998", folder)
+    shutil.copy(committed / "check.json", folder.parent)
+    (tmp_path / "config").symlink_to(PROJECT / "config")
+    if raw:
+        (folder / "measurements.parquet").touch()
+    state = PaperPage(Texts(tmp_path / "docs", "papers/platt1998"), "platt1998").state()
+    assert state.count("raw measurements are not in the repository") == said
 
 
 @pytest.mark.parametrize("paper", PAPERS)
