@@ -18,7 +18,7 @@ from svmrepro.workflow.judgement.claims import VERDICTS
 from sitekit.texts import TextError
 
 _RUN = re.compile(
-    r"last measured (?P<date>\S+); (?P<machine>.+?); commit (?P<commit>\w+(?:, \w+)*); "
+    r"last measured (?P<date>\S+); (?P<machine>.+?); commit (?P<commit>\w+\+?(?:, \w+\+?)*); "
     r"(?P<measurements>[\d,]+) measurements, (?P<flagged>[\d,]+) flagged"
 )
 
@@ -61,6 +61,7 @@ class Numbers:
         return {
             "cell": self.cell,
             "column": self.column,
+            "entries": self.entries,
             "printed": self.printed,
             "printed_column": self.printed_column,
             "rows": self.rows,
@@ -99,14 +100,19 @@ class Numbers:
 
     def column(self, table: str, column: str, **where: object) -> pd.Series:
         """Return the numbers in a column of a reference run's table, of the rows that fit, if any."""
+        entries = pd.Series(self.entries(table, column, **where), dtype=str)
+        numbers = pd.to_numeric(entries, errors="coerce").dropna()
+        if numbers.empty:
+            raise TextError(f"{table}.csv has no number in {column!r} where {where}")
+        return numbers
+
+    def entries(self, table: str, column: str, **where: object) -> list[str]:
+        """Return a column of a reference run's table as it stands there, of the rows that fit, if any."""
         path = self._root / "results" / "reference" / f"{table}.csv"
         rows = self._rows(path, where)
         if column not in rows:
             raise TextError(f"{path.name} has no column {column!r}")
-        numbers = pd.to_numeric(rows[column], errors="coerce").dropna()
-        if numbers.empty:
-            raise TextError(f"{path.name} has no number in {column!r} where {where}")
-        return numbers
+        return list(rows[column])
 
     def printed_column(self, table: str, column: str) -> list[str]:
         """Return a column of ``config/papers``, as it stands there."""
@@ -164,9 +170,9 @@ class Numbers:
             rows = rows[rows.kind == kind]
         return {"all": len(rows), **{name: int((rows.verdict == name).sum()) for name in VERDICTS}}
 
-    def run_of(self, paper: str) -> Run:
-        """Return where and when the reference run ``scale/paper`` was made."""
-        path = self._root / "results" / "reference" / paper / "claims.md"
+    def run_of(self, paper: str, table: str = "claims") -> Run:
+        """Return where and when the reference run ``scale/paper``, or one table of it, was measured."""
+        path = self._root / "results" / "reference" / paper / f"{table}.md"
         found = _RUN.search(self._text(path))
         if found is None:
             raise TextError(f"{path} does not say when it was measured")
@@ -302,7 +308,19 @@ def deciding(measured: str) -> str:
     return parts[0]
 
 
-FILTERS = {"fixed": fixed, "rounded": rounded, "whole": whole, "percent": percent, "spread": spread}
+def titled(paper: str) -> str:
+    """Return a paper's short title, such as ``Platt 1998`` of ``platt1998``."""
+    return re.sub(r"(\d+)", r" \1", paper).capitalize()
+
+
+FILTERS = {
+    "fixed": fixed,
+    "rounded": rounded,
+    "whole": whole,
+    "percent": percent,
+    "spread": spread,
+    "titled": titled,
+}
 
 
 def _finite(number: float) -> float:

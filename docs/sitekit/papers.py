@@ -95,6 +95,11 @@ class PaperPage:
                 "Its problems are of toy size: counts and objectives are meaningful, seconds and exponents "
                 "are not."
             )
+        if not (self._results / "measurements.parquet").is_file():
+            facts.append(
+                "Its raw measurements are not in the repository, so its verdicts, tables and figures are "
+                "those of its time. A whisker may stand for two runs only."
+            )
         others = [scale for scale in self._scales if scale != self._scale]
         if others:
             named = " and ".join(f"`results/reference/{scale}/{self.name}/`" for scale in others)

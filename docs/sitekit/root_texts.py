@@ -21,8 +21,10 @@ from sitekit.texts import TextError
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: Each text and its template, both relative to the repository.
 TEXTS = {
+    "README.md": "docs/templates/README.md",
     "FINDINGS.md": "docs/templates/FINDINGS.md",
     "docs/verdicts.md": "docs/templates/verdicts.md",
+    "docs/planning-readings.md": "docs/templates/planning-readings.md",
 }
 _KEYS, _RULES = "config/README.md", "workflow/site/templates/rule_graph.json"
 

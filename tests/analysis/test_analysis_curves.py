@@ -117,6 +117,7 @@ def artefact(**settings):
 
 def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
     (tmp_path / "joachims2006_timings.csv").write_text("experiment,n,svmperf_seconds\nset,4000,1.0\n")
+    (tmp_path / "joachims2006_optima.csv").write_text("experiment,n,C_total\nset,2000,300\nfar,10000000,1\n")
     best = experiment("set-best", "C_total", ("accuracy",))
     runs = [*over_n(), *(MeasuredRun({**r.fields, "experiment": "set-best"}) for r in over_C())]
     runs.append(run("gone", "svmperf", 1000, status="not_run", reason="data not available"))
@@ -132,7 +133,9 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
     printed = [line for line in figure.axes[0].get_lines() if line.get_label() == curves.PAPER_POINTS]
     assert [(*line.get_xdata(), *line.get_ydata()) for line in printed] == [(4000, 1.0)]
     # The best C of each size has a panel of its own, with the same line.
-    (chosen,) = figure.axes[2].get_lines()
+    chosen, paper = figure.axes[2].get_lines()
+    assert paper.get_label() == curves.PAPER_CHOICE
+    assert (*paper.get_xdata(), *paper.get_ydata()) == (2000, 300)  # not that of a much larger set
     points = curve(found, "set-best", "svmperf", "n", {"best": True})
     assert [*zip(chosen.get_xdata(), chosen.get_ydata(), strict=True)] == [(p.x, p.at) for p in points]
     assert legend.get_title().get_text() == "Gone: not run: data not available"

@@ -58,6 +58,20 @@ def test_a_table_that_says_something_else_is_found(published, capsys, file, old,
     assert f"{file}.csv: row " in said and "1 difference." in said
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_a_new_reference_keeps_what_is_counted_in_a_data_set(published, monkeypatch, same):
+    folder, output = published
+    monkeypatch.setattr(remake.check, "run", lambda config, write_reference: 0)
+    path = folder / synthetic.PAPER / "scaling.csv"
+    head, *rows = path.read_text().splitlines()
+    if not same:
+        rows[0] = rows[0].replace(rows[0].split(",")[-1], "other")
+    path.write_text("\n".join([f"{head},zeros", *(f"{row},89" for row in rows)]) + "\n")
+    assert remake.run(folder, output, reference=True) == 0
+    made = (output / "results" / "paper" / synthetic.PAPER / "scaling.csv").read_text()
+    assert (made == path.read_text()) == same
+
+
 def test_equal_numbers_of_another_processor_are_the_same():
     row = {"n": "10", "seconds": "0.30000000000000004", "zeros": "86"}
     assert remake.difference([row], [{**row, "seconds": "0.3", "zeros": ""}]) == ""

@@ -1,7 +1,15 @@
 """Plausible mistakes: one line that says what, where and what to do, and an exit code that is not 0."""
 
 import pytest
+import yaml
 from commands_support import svmrepro, told
+
+OWN = """\
+papers: [platt1998]
+datasets: {{mine: {{path: mine.libsvm}}}}
+experiments:
+  platt1998: {{noise-linear: {{dataset: mine, sizes: [2], {more}}}}}
+"""
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The documentation site builds without warnings, is complete, and is readable on any screen."""
 
 import re
+import shutil
 import sys
 from html import unescape
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from docs_support import PROJECT, run
 from report_browser import Watched, chromium
 from sitekit.main_findings import main_findings
+from sitekit.papers import PaperPage
 from sitekit.texts import Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
@@ -52,6 +54,19 @@ def test_a_paper_shows_all_of_its_reference_run(site, paper):
     assert shown.count("<figure ") == len(images)
     claims = (results / "claims.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert re.findall(r'<tr id="claim-([^"]+)', shown) == [line.split(",")[1] for line in claims]
+
+
+@pytest.mark.parametrize(("raw", "said"), [(True, 0), (False, 1)])
+def test_a_run_without_raw_measurements_is_said_to_be_of_its_time(tmp_path, raw, said):
+    committed = PROJECT / "results" / "reference" / "paper"
+    folder = tmp_path / "results" / "reference" / "paper" / "platt1998"
+    shutil.copytree(committed / "platt1998", folder)
+    shutil.copy(committed / "check.json", folder.parent)
+    (tmp_path / "config").symlink_to(PROJECT / "config")
+    if raw:
+        (folder / "measurements.parquet").touch()
+    state = PaperPage(Texts(tmp_path / "docs", "papers/platt1998"), "platt1998").state()
+    assert state.count("raw measurements are not in the repository") == said
 
 
 @pytest.mark.parametrize("paper", PAPERS)

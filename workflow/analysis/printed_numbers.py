@@ -10,6 +10,7 @@ These files have a meaning of their own: ``timings`` (seconds and support vector
 (printed exponents) and ``sparse_vs_dense`` (``<contender>_sparse_seconds``, ``<contender>_dense_seconds``). A
 paper without such a table has no such file. ``aliases`` says where the numbers of an experiment's contender
 are printed under other names: a column for each contender, with cells ``<experiment>/<contender>``.
+``optima`` has the values of a parameter, such as ``C_total``, that the paper found best with n examples.
 ``facts`` lists words as ``fact,value``: ``machine`` is the computer on which the paper's seconds were
 measured.
 """
@@ -26,7 +27,7 @@ from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.runs import read_rows
 
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
-ALIASES = "aliases"
+ALIASES, OPTIMA = "aliases", "optima"
 
 SUPPORT_VECTORS = {"nonbound": "nonbound_support_vectors", "bound": "bound_support_vectors"}
 """Columns of the paper's counts of support vectors strictly inside the box, and at C."""
@@ -86,6 +87,14 @@ class PaperNumbers:
         """Return the printed seconds by size, without N/A rows, in the form for `power_law.fit_power_law`."""
         found = {n: self.seconds(experiment, n, contender) for n in self.sizes(experiment)}
         return {n: [value] for n, value in found.items() if value is not None}
+
+    def optimum(self, experiment: str, parameter: str) -> tuple[int, float] | None:
+        """Return the paper's size and best value of a parameter, on the set that an experiment varies."""
+        for name, n in self._tables.get(OPTIMA, {}):
+            best = self.value(OPTIMA, name, n, parameter)
+            if n is not None and best is not None and f"{experiment}-".startswith(f"{name}-"):
+                return n, best
+        return None
 
     def exponent(self, experiment: str, contender: str) -> float | None:
         """Return the printed scaling exponent."""

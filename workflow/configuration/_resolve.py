@@ -143,6 +143,11 @@ def _shown(path: Path) -> str:
     return "/".join(path.parts[-3:] if path.parent.name == "experiments" else path.parts[-2:])
 
 
+def _title(name: str, entry: object) -> str:
+    """Return the title of an experiment's entry that is not validated, or else its name."""
+    return str(entry.get("title", name)) if isinstance(entry, dict) else name
+
+
 def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     """Read a paper's file, with the configuration's overrides merged in."""
     file, layers = Layers(), Layers()
@@ -177,7 +182,7 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
         artefacts = _artefacts(content.artefacts, layers.content["artefacts"], experiments, list(paper_sizes))
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
-    left_out = tuple(name for name in paper_sizes if name not in experiments)
+    left_out = {name: _title(name, entry) for name, entry in entries.items() if name not in experiments}
     return Paper(content.paper, content.title, experiments, artefacts, left_out)
 
 

@@ -177,7 +177,8 @@ class Paper:
     title: str
     experiments: dict[str, Experiment]
     artefacts: dict[str, Artefact]
-    left_out: tuple[str, ...] = ()  # experiments of its file that this configuration removes
+    # Experiments of its file that this configuration removes, with their titles there.
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from matplotlib.markers import CARETDOWN, MarkerStyle
 from matplotlib.transforms import offset_copy
 from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, by_place, curve, one_example
 from svmrepro.workflow.analysis.number_text import significant
-from svmrepro.workflow.analysis.printed_numbers import TIMINGS
+from svmrepro.workflow.analysis.printed_numbers import OPTIMA, TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
@@ -61,7 +61,8 @@ BELOW = "below the axis"
 """Marker and legend label of the arrows at the foot of a panel."""
 
 PAPER_POINTS = "the paper's seconds"
-"""Label of the paper's own points, which are hollow."""
+PAPER_CHOICE = "the paper's choice"
+"""Labels of the paper's own points, which are hollow."""
 
 _HOLLOW: dict[str, Any] = {
     "linestyle": "none", "markerfacecolor": "white", "markeredgecolor": GHOST, "markersize": 3.5,
@@ -199,13 +200,19 @@ def draw(
 
 
 def _choice(axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> None:
-    """Draw the value of the axis that was chosen for each size, one line per data set."""
+    """Draw the value of the axis that was chosen for each size, one line per data set; the paper's hollow."""
     for name in _names(artefact, panel):
         points = curve(results, name, panel["contender"], "n", panel["y"])
         look = _look(results, name)
         drawn: dict[str, Any] = {"linestyle": look.line, "markersize": 3.2, "linewidth": 0.9}
         at = {point.x: point.at for point in points if point.at is not None}
         axes.plot(list(at), list(at.values()), look.marker, color=look.colour, **drawn)
+    for name in results.numbers.experiments(OPTIMA):
+        n, best = results.numbers.optimum(name, "C_total") or (math.inf, math.nan)
+        if n <= _far(results, artefact):
+            look = _look(results, name)
+            hollow = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
+            axes.plot([n], [best], label=PAPER_CHOICE, **hollow)
     axes.set_yscale("log")
     powers_of_ten(axes.yaxis)
     axes.set_title(f"{display_name(panel['contender'])}: the best C", loc="left", fontsize=7.5)
@@ -254,7 +261,7 @@ def _paper_points(
     handles: dict[str, Line2D] = {}
     numbers, known = results.numbers, results.paper.experiments
     solvers = {each["contender"] for each in artefact.settings["panels"]}
-    most = NEAR * max((n for name in artefact.experiments for n in results.runs.sizes(name)), default=0)
+    most = _far(results, artefact)
     left_out = [
         name
         for name in numbers.experiments(TIMINGS)
@@ -267,9 +274,14 @@ def _paper_points(
             look = _look(results, name)
             style = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
             axes.plot(list(series), [values[0] for values in series.values()], label=PAPER_POINTS, **style)
-            title = known[name].title if name in known else name
+            title = known[name].title if name in known else results.paper.left_out.get(name, name)
             handles[name] = entry(f"{title}, the paper's", **style)
     return handles
+
+
+def _far(results: Results, artefact: Artefact) -> int:
+    """Return the largest size that does not squash what was measured."""
+    return NEAR * max((n for name in artefact.experiments for n in results.runs.sizes(name)), default=0)
 
 
 def _below(

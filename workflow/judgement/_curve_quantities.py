@@ -58,7 +58,8 @@ def curve_optimum(results: Results, spec: Spec) -> list[Finding]:
             step = one_example(results, name) or 0.0
             near = [point.x for point in points if point.y.value >= best.y.value - 1.0001 * step]
             found = Interval(best.x, min(near), max(near))
-        findings.append(Finding.of(name, found, None, name))
+        printed = results.numbers.optimum(name, spec["x"])
+        findings.append(Finding.of(name, found, None if printed is None else printed[1], name))
     return findings
 
 

@@ -132,6 +132,27 @@ def _mean_per_example(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     return findings
 
 
+def _curve_optimum(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    found = {name: numbers.optimum(name, spec["x"]) for name in spec["experiments"]}
+    return [
+        Finding(name, Interval.exact(best[1]), "", None, name)
+        for name, best in found.items()
+        if best is not None
+    ]
+
+
+def _unfinished(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return 1 where the paper prints seconds of others but none of the contender, 0 where it prints them."""
+    contender, findings = spec["contender"], []
+    for name in spec["experiments"]:
+        for n in (
+            _chosen(spec, sorted(numbers.sizes(name))) if numbers.prints_seconds_of(name, contender) else ()
+        ):
+            missing = seconds(numbers, name, n, contender) is None
+            findings.append(Finding(f"{name}, n = {n:,}", Interval.exact(float(missing)), "", None, name, n))
+    return findings
+
+
 def _value(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return counts of support vectors, or their shares; the papers took them from SMO."""
     columns = [spec["of"], *spec.get("per", ())]
@@ -189,6 +210,8 @@ PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
     "problem-ratio": problem_ratios,
     "mean-per-example": _mean_per_example,
     "value": _value,
+    "curve-optimum": _curve_optimum,
+    "unfinished": _unfinished,
     "significant": _significant,
     "mean-ratio": _mean_ratio,
 }

@@ -18,7 +18,7 @@ about counted work beside the rule about seconds. It is shown with it and never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -103,7 +103,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return bound if isinstance(bound, tuple) else (bound,)
 
 
-def read_claims(path: Path, experiments: Sequence[str], left_out: Sequence[str] = ()) -> list[Claim]:
+def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str] = ()) -> list[Claim]:
     """Read a paper's claims. ``experiments: all`` in a quantity stands for all of the paper's experiments.
 
     These are `experiments` and `left_out`, the ones that the configuration removes; `verdicts.judge` measures

@@ -48,6 +48,7 @@ def run(folder: Path, output: Path, reference: bool = False) -> int:
         collect.run(config, paper)
         _artefacts(config, paper, folder)
     if reference:
+        _keep_counts_of_data(config, folder)
         return check.run(config, write_reference=True)
     made, differences = _compare(config, folder)
     print("\n".join(differences))
@@ -92,6 +93,21 @@ def _artefacts(config: Config, paper: str, folder: Path) -> None:
         for source, target in places:
             with atomic_path(target) as temporary:
                 shutil.copyfile(source, temporary)
+
+
+def _keep_counts_of_data(config: Config, folder: Path) -> None:
+    """Keep tables of the folder with counts in a data set, which are not made again, if all else is equal."""
+    for name, paper in config.papers.items():
+        for artefact in paper.artefacts.values():
+            places = _places(config, name, artefact, folder) if artefact.form == "table" else []
+            tables = [place for place in places if place[0].suffix == ".csv"]
+            if not tables or not all(source.is_file() for source, _ in places):
+                continue
+            before, after = map(_read, tables[0])
+            counted = any(column.startswith(FROM_DATA) for row in before for column in row)
+            if counted and not difference(before, after):
+                for source, target in places:
+                    shutil.copyfile(source, target)
 
 
 def _places(config: Config, paper: str, artefact: Artefact, folder: Path) -> list[tuple[Path, Path]]:

@@ -217,6 +217,8 @@ TABLES = {
     ),
     "scaling": "experiment,smo_exponent,chunking_exponent\npower,1.3,2.0\nwritten,1.5,2.0\n",
     "sparse_vs_dense": "experiment,n,smo_sparse_seconds,smo_dense_seconds\npower,100,1.0,4.0\n",
+    "optima": "experiment,n,C_total\npower,300,5000\n",
+    "aliases": "experiment,smo,smo_slow\noptions,power/smo,power/chunking\n",
     "marks": (
         "experiment,n,smo_iterations,pasmo_iterations,iterations_significant\n"
         "a,10,100,90,yes\nb,10,100,99,no\nc,10,100,120,yes\nd,10,100,50,yes\n"
@@ -271,6 +273,21 @@ def on_paper(folder, rule, over="all", **quantity):
         ),
         ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, FAILS),
         ({"kind": "support-vectors", "contender": "smo", "which": "total"}, {"at-most": 1}, UNASKED),
+        (
+            {
+                "kind": "curve-optimum",
+                "contender": "smo",
+                "x": "C_total",
+                "experiments": ["power-C", "powers"],
+            },
+            {"equals": 5000},
+            HOLDS,
+        ),
+        ({"kind": "curve-optimum", "contender": "smo", "x": "eps"}, {"at-most": 9}, UNASKED),
+        # N/A at the largest of the paper's sizes only.
+        ({"kind": "unfinished", "contender": "chunking", "at": "largest"}, {"equals": 1}, HOLDS),
+        ({"kind": "unfinished", "contender": "chunking"}, {"equals": 1}, FAILS),
+        ({"kind": "unfinished", "contender": "svmlight"}, {"equals": 1}, UNASKED),
     ],
 )
 def test_rules_are_put_to_the_printed_numbers(tmp_path, quantity, rule, verdict):
