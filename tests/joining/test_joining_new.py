@@ -10,11 +10,11 @@ from svmrepro.solvers.conformance import check
 from svmrepro.workflow.commands import new
 from svmrepro.workflow.configuration import config_dir, load_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.joining import skeletons
+from svmrepro.workflow.joining import skeleton_writer
 
 
 def test_the_solver_of_the_skeleton_conforms(tmp_path, monkeypatch):
-    skeletons.write("solver", "my-svm", tmp_path)
+    skeleton_writer.write("solver", "my-svm", tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path / "my-svm"))
     report = check("my_svm.training:train")
     assert report.passed, report
@@ -26,7 +26,7 @@ def test_the_solver_of_the_skeleton_conforms(tmp_path, monkeypatch):
 
 
 def test_the_skeletons_own_test_of_a_solver_passes(tmp_path):
-    skeletons.write("solver", "my-svm", tmp_path)
+    skeleton_writer.write("solver", "my-svm", tmp_path)
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", "-k", "optimum", "--rootdir=."]
     environment = {"PYTHONPATH": str(tmp_path / "my-svm"), "HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
     ended = ran(sys.executable, *words, cwd=tmp_path / "my-svm", env=environment)
@@ -35,7 +35,7 @@ def test_the_skeletons_own_test_of_a_solver_passes(tmp_path):
 
 def test_the_skeleton_of_a_data_set_is_measured(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    skeletons.write("dataset", "my-data", tmp_path)
+    skeleton_writer.write("dataset", "my-data", tmp_path)
     own = yaml.safe_load((tmp_path / "my-data" / "my-data.yaml").read_text())
     folder = _folder(tmp_path)
     config = load_config(own, folder)
@@ -48,7 +48,7 @@ def test_the_skeleton_of_a_data_set_is_measured(tmp_path, monkeypatch):
 
 
 def test_the_skeleton_of_a_paper_is_a_configuration(tmp_path):
-    skeletons.write("paper", "name2030", tmp_path)
+    skeleton_writer.write("paper", "name2030", tmp_path)
     folder = _folder(tmp_path)
     paper = load_config({"papers": ["name2030"]}, folder).papers["name2030"]
     assert [each.kind for each in paper.artefacts.values()] == ["timing", "loglog", "claims"]
@@ -77,14 +77,14 @@ def _folder(tmp_path):
 )
 def test_names_that_cannot_be(kind, name, said, tmp_path):
     with pytest.raises(StepError, match=said):
-        skeletons.write(kind, name, tmp_path)
+        skeleton_writer.write(kind, name, tmp_path)
     assert not any(tmp_path.iterdir())
 
 
 def test_nothing_is_overwritten(tmp_path):
-    skeletons.write("solver", "my-svm", tmp_path)
+    skeleton_writer.write("solver", "my-svm", tmp_path)
     (tmp_path / "my-svm" / "experiment.yaml").unlink()
     with pytest.raises(StepError, match=r"my-svm/my_svm/__init__\.py exists already"):
-        skeletons.write("solver", "my-svm", tmp_path)
+        skeleton_writer.write("solver", "my-svm", tmp_path)
     assert not (tmp_path / "my-svm" / "experiment.yaml").exists()
     assert new.__doc__
