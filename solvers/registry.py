@@ -28,8 +28,10 @@ NO_BIAS = "no bias"
 HINGE, SQUARED_HINGE, PAIRS = "hinge", "squared hinge", "pairs"
 KKT, GAP, RELATIVE_GAP = "kkt", "gap", "relative gap"
 
-_CACHE_MB = 40.0  # the default cache of kernel rows, in 2^20 bytes
-_LARGE_CACHE_MB = 200.0  # that of the peers, as in scikit-learn, and of the solver compared with them
+_CACHE_MB = 40.0  # the default cache of kernel rows, in 2^20 bytes; an experiment may have another
+_LARGE_CACHE_MB = (
+    200.0  # that of the peers, as in scikit-learn, and of smo-newton, which is compared with them
+)
 
 
 class NotInstalled(ImportError):

@@ -1,4 +1,6 @@
-"""Passes over a gradient in fixed point, sixteen entries at a time; bytes say which change each entry gets.
+"""Vector loops for `decomposition._fixed_gradient`, whose kernel rows are distances.
+
+A pass takes sixteen entries at a time; bytes say which change each entry gets.
 
 With AVX-512, a table of 32 numbers is two registers, and one instruction looks sixteen numbers up in it. In a
 larger table, a block of sixteen takes as many instructions as its largest position needs.

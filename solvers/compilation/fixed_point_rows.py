@@ -1,4 +1,4 @@
-"""Passes over a gradient in fixed point, sixteen entries at a time, for kernel rows in single precision.
+"""Vector loops for `decomposition._fixed_gradient`, for kernel rows in single precision.
 
 The counterpart of :mod:`svmrepro.solvers.compilation.fixed_point`, whose rows are distances.
 """

@@ -1,6 +1,6 @@
 """Decomposition: SMO over maximal violating pairs, with planning ahead or Newton steps, and SVM-light.
 
-second_order             SMO with second-order working sets, and planning ahead (Glasmachers 2008)
+second_order             SMO with second-order working sets, and planning ahead (solvers smo2 and pasmo)
 _second_order_iteration  its iteration: working set, step, update
 _planned_step            planning ahead: the planned step (Algorithm 4), earlier sets as candidates (3)
 _pair_state              its state

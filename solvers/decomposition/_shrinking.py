@@ -14,7 +14,7 @@ from svmrepro.solvers.decomposition._pair_state import STATE
 
 @compiled()
 def mark_leavers(state):
-    """Mark the examples at a bound that violate with no active example; return how many.
+    """Mark the examples at a bound that form a violating pair with no active example; return how many.
 
     LIBSVM's rule (Fan, Chen and Lin 2005, section 4).
     """

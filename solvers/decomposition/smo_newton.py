@@ -15,6 +15,9 @@ cost little in total. Costs are counted in entries read, not in seconds, so that
 Looking at the free set costs as well: looks are rare while they lead to nothing, and frequent after a polish
 that was useful. When examples have left the active set, a polish may have become cheap, so there is a look.
 
+With several threads, long passes of the pair steps are divided among them, and so is the update of the
+gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`.
+
 Rows of dense data are in single precision, and the end is computed in double precision, see
 :mod:`~svmrepro.solvers.decomposition._restoring`, unless rounding them would matter.
 
@@ -51,9 +54,8 @@ _MOST_FREE = 3000  # above it, the two matrices would take more than 144 MB
 # Entries read before the first look at the free set (about 0.3 ms), and until the next one if the last polish
 # was useful, or not. A look takes 0.1 ms, so those without a polish must be few.
 _FIRST_LOOK, _AGAIN, _SELDOM = 1 << 20, 1 << 17, 1 << 22
-_SHARE = (
-    0.5  # in the last case, at least this share of the run so far, times the active share of the examples
-)
+# After a useless polish, at least this share of the run so far, times the active share of the examples.
+_SHARE = 0.5
 _OVERHEAD = 1 << 18  # of a polish, in entries read, besides what it computes
 _PATIENCE = 3.0  # cost of steps between free multipliers before the first polish, over its cost times m / k
 _MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5

@@ -1,4 +1,4 @@
-r"""The dual of the relaxed problem of cutting-plane solvers, warm-started as planes are added.
+r"""The dual of the relaxed problem of SVM-perf and other cutting-plane solvers, warm-started as planes come.
 
     max  b.a - 1/2 a.K a    subject to    a >= 0,  sum a = total
 

@@ -1,6 +1,7 @@
 """Looks and sizes of all figures, and how they are saved: legible in one or two columns and in greyscale.
 
-Solvers differ by marker and line style first, and by colour second. Equal numbers give byte-identical SVG
+To change one contender, give it a look of its own in ``CONTENDER_LOOKS``: the named looks are shared. Solvers
+differ by marker and line style first, and by colour second. Equal numbers give byte-identical SVG
 files: no date, fixed identifiers, glyphs as paths.
 """
 

@@ -1,4 +1,7 @@
-"""Measures a bench and makes its tables and figures, in a folder of its own."""
+"""Measures a bench and makes its tables and figures, in a folder of its own.
+
+`bench_settings.write_configuration` says which kinds of tables and figures these are.
+"""
 
 from __future__ import annotations
 

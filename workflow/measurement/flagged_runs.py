@@ -1,4 +1,7 @@
-"""Flagged runs: other load on the machine may have increased their seconds."""
+"""Flagged runs: other load on the machine may have increased their seconds.
+
+`contender_run` asks for each run; what `noise` reads is recorded, and decides nothing here except for steal.
+"""
 
 from __future__ import annotations
 

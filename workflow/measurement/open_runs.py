@@ -1,4 +1,4 @@
-"""Which runs are already done and which are still to be made, by the lines of the journal.
+"""Resuming: which runs are already done and which are still to be made, by the lines of the journal.
 
 A line of the journal counts while its ``row`` is the fingerprint of an instance of the experiment. A run is
 still to be made unless

@@ -1,5 +1,7 @@
 """Paired tests: Wilcoxon's signed-rank test, and Holm's correction for multiple tests.
 
+`analysis.paired_contenders` applies them to runs.
+
 Two contenders that ran on the same permutations of a data set give pairs of values. The two-sided test asks
 whether their differences are symmetric around zero. Pairs without a difference are dropped, as in Wilcoxon's
 paper. At least six pairs are needed to reach p < 0.05.

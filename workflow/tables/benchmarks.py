@@ -1,4 +1,7 @@
-"""Solvers over many experiments: seconds at the largest size that each reached, and exponents."""
+"""Solvers over many experiments: seconds at the largest size that each reached, and exponents.
+
+The table of ``./run bench`` is another kind, `peers`.
+"""
 
 from __future__ import annotations
 

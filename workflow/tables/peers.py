@@ -1,4 +1,7 @@
-"""Solvers of this project and others on the same problems: seconds, certificates, packages."""
+"""Solvers of this project and others on the same problems: seconds, certificates, packages.
+
+Also the main table of ``./run bench``.
+"""
 
 from __future__ import annotations
 

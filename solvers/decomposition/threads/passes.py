@@ -1,7 +1,8 @@
-"""The three passes of an iteration over pairs, on one thread or on a team's.
+"""Calls of the three passes of an iteration over pairs, on one thread or divided by a team.
 
-Which, the type of the state decides: the code for several threads is compiled when it is used. A pass over
-fewer entries than the team's limit is not divided.
+`team.share` divides a pass and computes its parts; this module calls it and combines the results. The type of
+the state decides between one thread and several: the code for several is compiled when it is used.
+A pass over fewer entries than the team's limit is not divided.
 """
 
 from __future__ import annotations
