@@ -21,6 +21,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import typeof
 from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import entry
 from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
@@ -37,6 +38,7 @@ from svmrepro.solvers.decomposition._pair_selection import (
     build_screen,
     move_gradient,
 )
+from svmrepro.solvers.decomposition._pair_state import allocate
 
 UNIT = 2.0**-28
 _RANGE = 7.5  # of entries of rows of distances; 2^31 units are 8
@@ -109,6 +111,11 @@ def build_fixed(n: int, table: Any, tiny: float, used: int) -> FixedGradient:
     )
     fixed.scalars.used, fixed.scalars.unit = used, UNIT
     return fixed
+
+
+#: A state with a gradient in fixed point, and its type.
+EXAMPLE = allocate(np.ones(1), np.ones(1), 1, 1)._replace(screen=build_fixed(1, np.ones(256), 1.0, 1))
+FIXED_STATE = typeof(EXAMPLE)
 
 
 @compiled(fastmath={"nnan"})

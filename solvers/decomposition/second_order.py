@@ -66,10 +66,10 @@ eta               ``_ETA``, 0.9
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
@@ -86,7 +86,7 @@ from svmrepro.solvers.caches.single_rows import may_be_single, part_of, rounds_w
 from svmrepro.solvers.compilation.compiled import version
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
-from svmrepro.solvers.decomposition._fixed_gradient import FixedGradient, build_fixed
+from svmrepro.solvers.decomposition._fixed_gradient import FIXED_STATE, FixedGradient, build_fixed
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
 from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, allocate, known, look
@@ -125,11 +125,6 @@ _SHARE = 0.03  # of eps that rounding one multiplier's row may change
 _FEWEST = 1000  # examples; with fewer, the end in double precision takes longer than single precision saves
 
 
-FIXED_STATE = typeof(
-    allocate(np.ones(1), np.ones(1), 1, 1)._replace(screen=build_fixed(1, np.ones(256), 1.0, 1))
-)
-
-
 class Loops(NamedTuple):
     """The compiled loops for one type of cache."""
 
@@ -138,6 +133,7 @@ class Loops(NamedTuple):
     subtract_rows: Any
 
 
+@cache
 def loops_of(precision: str, fixed: bool = False) -> Loops:
     """Return the loops for rows of a given precision, loaded at the first call.
 

@@ -21,7 +21,7 @@ from svmrepro.solvers.compilation.atomics import COMPILED
 from svmrepro.solvers.compilation.compiled import version
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
-from svmrepro.solvers.decomposition._fixed_gradient import build_fixed
+from svmrepro.solvers.decomposition._fixed_gradient import EXAMPLE
 from svmrepro.solvers.decomposition._pair_state import allocate
 from svmrepro.solvers.decomposition.threads import team
 
@@ -48,10 +48,8 @@ def loops_for(precision: str, fixed: bool) -> SharedLoops:
 
     ``fixed``: whether the gradient is in fixed point.
     """
-    kind, one = CACHES[precision], np.ones(1)
-    example = allocate(one, one, 1, 1)
-    if fixed:
-        example = example._replace(screen=build_fixed(1, np.ones(256), 1.0, 1))
+    kind = CACHES[precision]
+    example = EXAMPLE if fixed else allocate(np.ones(1), np.ones(1), 1, 1)
     state = typeof(team.with_team(example, team.allocate(2, 2, 1)))
     return SharedLoops(
         version(second_order_iteration.iterate, second_order_iteration.signature(kind, state), nogil=True),
