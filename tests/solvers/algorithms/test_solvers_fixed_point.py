@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from solver_cases import judged, words
-from svmrepro.solvers import Kernel, Problem, solve
+from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.certificate import gram_matrix
 from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
 from svmrepro.solvers.compilation.compiled import compiled
@@ -208,3 +208,33 @@ def test_rows_that_are_dropped_or_computed_ahead_change_no_result(options: dict[
     plain, _ = judged(problem, "smo-newton")
     assert solution.status == plain.status == "optimal"
     assert certificate.dual == pytest.approx(plain.info["objective"], rel=1e-5)
+
+
+def stretched(X: Any, rng: Any) -> Any:
+    return X * np.exp(2.0 * rng.normal(size=X.shape[1]))
+
+
+HARD = {
+    "many copies": lambda X, rng: X[rng.integers(0, X.shape[0] // 10, X.shape[0])],
+    "a lattice": lambda X, rng: np.round(2.0 * X),
+    "far from the origin": lambda X, rng: 1e-2 * X + 1e4,
+    "stretched": stretched,
+    "outliers": lambda X, rng: np.where(rng.random((X.shape[0], 1)) < 0.02, 1e3 * X, X),
+    "near copies": lambda X, rng: np.repeat(X[::2], 2, axis=0) + 1e-9 * X,
+    "a path": lambda X, rng: np.cumsum(X, axis=0),
+}
+
+
+@pytest.mark.parametrize("form", HARD)
+@pytest.mark.parametrize(("C", "gamma"), [(0.1, 1.0), (30.0, 0.1), (1e4, 3.0)])
+def test_hard_dense_problems_are_not_called_optimal_wrongly(form: str, C: float, gamma: float) -> None:
+    rng = np.random.default_rng(5)
+    X = HARD[form](rng.normal(size=(1100, 6)), rng)
+    values = X @ rng.normal(size=6)
+    noise = np.std(values) * rng.normal(size=values.size)
+    y = np.where(values + 0.5 * noise > np.quantile(values, 0.9), 1.0, -1.0)
+    width = float(np.median(((X[:200, None] - X[None, :200]) ** 2).sum(-1)))
+    problem = Problem(X, y, C, Kernel.gaussian(gamma=gamma / width), storage="dense")
+    solution = solve(problem, "smo-newton", verify=False, iteration_limit=300_000)
+    assert solution.status in ("optimal", "iteration_limit")
+    assert solution.status != "optimal" or certify(problem, solution).passes(1e-3, 1.0)
