@@ -33,9 +33,9 @@ def bytes_moved(run: SecondOrderRun) -> int:
     entry = 4 if run.panel.tiles.singles.size else _ENTRY_BYTES[form(run.problem)]
     row = new_entry = run.cache.rows.itemsize
     steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
-    if run.state is not run.iterated:
-        new_entry = 1
-        steps = (4 + 1 + 1) + (2 * 4 + 2 * 1 + 1)
+    if run.state is not run.iterated:  # in fixed point
+        row = new_entry = 1 if run.state.screen.low.size else row  # distances, or single precision
+        steps = (4 + row + 1) + (2 * 4 + 2 * row + 1)
     elif run.state.screen.low.size:
         new_entry = 1
         steps = (4 + 1) + (2 * 8 + 2 * 1 + 1 + 4)
