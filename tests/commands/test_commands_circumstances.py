@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from commands_support import environment, svmrepro, told, words_of
+from commands_support import COMPILED, environment, svmrepro, told, words_of
 from engine_support import journal_lines, solver, tiny, unprivileged
 from support import ran
 from svmrepro.workflow.commands import callers_folder, run_progress
@@ -21,8 +21,6 @@ from svmrepro.workflow.configuration import config_dir
 ROOT = config_dir().parent
 TABLE = "timing-noise-linear"
 RUN = ("run", TABLE, "--configfile", "quick.yaml")
-#: The clone's compiled code, because a folder without any would have to compile some first.
-COMPILED = {"NUMBA_CACHE_DIR": str(ROOT / ".numba")}
 
 
 def settings(folder, *arguments, **more):

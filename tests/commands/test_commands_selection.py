@@ -1,7 +1,7 @@
 """Solvers and data sets chosen by name: `svmrepro run -s SOLVER -d DATASET`."""
 
 import pytest
-from commands_support import svmrepro, told
+from commands_support import COMPILED, svmrepro, told
 from svmrepro.workflow.commands.selection import FOLDERS, selected
 from svmrepro.workflow.configuration import load_config
 from svmrepro.workflow.errors import StepError
@@ -73,7 +73,7 @@ def test_a_run_that_finds_everything_there_sums_up_too(tmp_path):
     words = ["run", "timing-noise-linear", "-s", "smo", "-d", "noise", "--scale", "smoke"]
     before = [*words, "--config", "repeats=1"]
     for _ in range(2):
-        ended = svmrepro(tmp_path, *before)
+        ended = svmrepro(tmp_path, *before, **COMPILED)
         assert ended.returncode == 0, ended.stderr
         assert "\nEverything that was asked for was run.\n" in ended.stdout
     assert ended.stdout.startswith("Nothing to be done")
