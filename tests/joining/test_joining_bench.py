@@ -28,6 +28,9 @@ def train(problem, eps, time_limit, cache_mb=40):
     alpha = np.zeros(problem.n)
     alpha[model.support_] = np.abs(model.dual_coef_[0])
     return SimpleNamespace(alpha=alpha, bias=model.intercept_[0])
+
+def refuse(problem, eps, time_limit, cache_mb=40):
+    raise ValueError("no luck")
 """
 
 
@@ -120,6 +123,9 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     # The same command measures nothing again.
     assert ran(*command, "--option", "cache_mb=20", cwd=tmp_path, env=environment).returncode == 0
     assert rows_of(folder / "measurements.csv") == measured
+    ended = ran(*command, "-s", "mypkg:refuse", cwd=tmp_path, env=environment)
+    assert ended.returncode == 1
+    assert "bench: mypkg.refuse solved nothing; at its smallest size: failed: " in ended.stderr
 
 
 def test_a_profile_counts_unsolved_problems():

@@ -6,7 +6,8 @@
 A solver is `package.module:function`, the name of an entry point, or a known one. A solver of yours joins all
 others that can take the problem; if known ones are named too, only these take part. Data are a file (LIBSVM,
 CSV, NPZ) or the name of a data set; without any, generated ones are used. Results go into a folder of
-their own; the same command resumes an interrupted bench.
+their own; the same command resumes an interrupted bench. The exit code is 1 if a solver of yours solves
+nothing.
 """
 
 from __future__ import annotations
@@ -89,7 +90,10 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     print((folder / "table.md").read_text(encoding="utf-8"))
     place = callers_folder.shown(folder)
     _say(f"in {place}: {', '.join(path.name for path in made)}; settings in {place / 'config'}")
-    return 0
+    failed = bench_run.failures(config)
+    for line in failed:
+        _say(line)
+    return 1 if failed else 0
 
 
 def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
