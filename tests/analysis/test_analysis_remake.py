@@ -1,5 +1,6 @@
 """Raw measurements as Parquet, and everything made again from them."""
 
+import csv
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import analysis_support as synthetic
 import pyarrow.parquet as pq
 import pytest
+from svmrepro.workflow.analysis import parquet, tidy
 from svmrepro.workflow.analysis.columns import field_of
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
@@ -37,7 +39,7 @@ def test_every_table_comes_from_the_measurements_alone(published, capsys):
     for name in ("fits", "ratios", "measurements"):
         (folder / synthetic.PAPER / f"{name}.parquet").rename(folder / f"{name}.parquet")
     (folder / "measurements.parquet").rename(folder / synthetic.PAPER / "measurements.parquet")
-    assert remake.run(folder, output) == 0
+    assert remake.run([folder], output) == 0
     assert "tables of platt1998 made again from the measurements; 0 differences." in capsys.readouterr().out
     assert (output / "results" / "paper" / synthetic.PAPER / "scaling.md").read_bytes() == (
         folder / synthetic.PAPER / "scaling.md"
@@ -53,7 +55,7 @@ def test_a_table_that_says_something_else_is_found(published, capsys, file, old,
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    assert remake.run(folder, output) == 1
+    assert remake.run([folder], output) == 1
     said = capsys.readouterr().out
     assert f"{file}.csv: row " in said and "1 difference." in said
 
@@ -67,9 +69,28 @@ def test_a_new_reference_keeps_what_is_counted_in_a_data_set(published, monkeypa
     if not same:
         rows[0] = rows[0].replace(rows[0].split(",")[-1], "other")
     path.write_text("\n".join([f"{head},zeros", *(f"{row},89" for row in rows)]) + "\n")
-    assert remake.run(folder, output, reference=True) == 0
+    assert remake.run([folder], output, reference=True) == 0
     made = (output / "results" / "paper" / synthetic.PAPER / "scaling.csv").read_text()
     assert (made == path.read_text()) == same
+
+
+def test_pieces_of_a_run_are_joined(published):
+    folder, output = published
+    text = parquet.read_parquet(folder / synthetic.PAPER / "measurements.parquet")
+    pieces = []
+    for number in range(2):
+        rows = list(csv.DictReader(text.splitlines()))
+        for row in rows:
+            if row["cpu_seconds"] and int(row["n"]) // 100 % 2 == number:
+                row |= {"status": "time_limit", "cpu_seconds": "", "certificate.passed": ""}
+        piece = folder.parent / f"piece-{number}"
+        (piece / synthetic.PAPER).mkdir(parents=True)
+        parquet.write_parquet(tidy.to_csv(rows), piece / synthetic.PAPER / "measurements.parquet")
+        pieces.append(piece)
+    assert remake.run(pieces, output) == 0
+    made = output / "results" / "paper" / synthetic.PAPER
+    for name in ("fits", "claims"):
+        assert (made / f"{name}.csv").read_text() == (folder / synthetic.PAPER / f"{name}.csv").read_text()
 
 
 def test_equal_numbers_of_another_processor_are_the_same():
@@ -81,12 +102,12 @@ def test_equal_numbers_of_another_processor_are_the_same():
 
 def test_a_folder_without_measurements_is_refused(tmp_path):
     with pytest.raises(StepError, match="no <paper>/measurements"):
-        remake.run(tmp_path, tmp_path / "again")
+        remake.run([tmp_path], tmp_path / "again")
     broken = tmp_path / "platt1998" / "measurements.parquet"
     broken.parent.mkdir()
     broken.write_bytes(b"PAR1")
     with pytest.raises(StepError, match="is not a Parquet file"):
-        remake.run(tmp_path, tmp_path / "again")
+        remake.run([tmp_path], tmp_path / "again")
 
 
 def test_columns_have_a_meaning_a_unit_and_a_licence(full):

@@ -44,7 +44,7 @@ def flatten(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
-    """Return the flattened lines of job files, by size, contender's first appearance, seed and repeat.
+    """Return the flattened lines of job files, in order.
 
     Two lines of the same run are a StepError that names both files.
     """
@@ -59,6 +59,11 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
                 raise StepError(f"{path}: {what} was already measured in {seen[identity]}")
             seen[identity] = path
             rows.append(row)
+    return in_order(rows)
+
+
+def in_order(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the lines of an experiment by size, contender's first appearance, seed and repeat."""
     order = {label: place for place, label in enumerate(dict.fromkeys(row["contender"] for row in rows))}
 
     def place(row: Mapping[str, str]) -> tuple[float, ...]:
@@ -66,6 +71,23 @@ def collect_lines(files: Iterable[Path]) -> list[dict[str, str]]:
         return int(row["n"]), float(row["point"] or 0), *run
 
     return sorted(rows, key=place)
+
+
+def join_pieces(pieces: Iterable[Sequence[dict[str, str]]]) -> list[dict[str, str]]:
+    """Join measurements of an experiment that were made in pieces.
+
+    What several pieces measured counts as in the last of them. A line that tells why something was not
+    measured counts only if no piece measured it.
+    """
+    joined: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for piece in pieces:
+        found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for row in piece:
+            found.setdefault(tuple(row.get(key) or "" for key in IDENTITY[:-1]), []).append(row)
+        for problem, rows in found.items():
+            if problem not in joined or any(row["cpu_seconds"] for row in rows):
+                joined[problem] = rows
+    return in_order([row for rows in joined.values() for row in rows])
 
 
 def mixed_protocols(rows: Iterable[Mapping[str, str]]) -> str:

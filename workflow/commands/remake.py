@@ -3,6 +3,9 @@
 FOLDER holds <paper>/measurements.parquet: results/reference/<scale>, or the results of any run. Fits, tables,
 figures and verdicts are made with today's code, and each table is compared with FOLDER's. The exit code is 1
 if a number or a word differs. Nothing is measured, and no data set is needed.
+
+Several folders are pieces of one run, measured on several days or machines: they are joined, and what more
+than one of them measured counts as in the last. Nothing is compared then.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from svmrepro.workflow.configuration import home
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="with <paper>/measurements.parquet")
+    parser.add_argument(
+        "folders", nargs="+", type=Path, metavar="FOLDER", help="with <paper>/measurements.parquet"
+    )
     parser.add_argument("--output", type=Path, help="folder for results and figures (results/again)")
     parser.add_argument(
         "--reference", action="store_true", help="replace the committed reference, without comparing"
@@ -28,4 +33,4 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     from svmrepro.workflow.steps import remake
 
     output = callers_folder.made(given.output) if given.output else home() / "results" / "again"
-    return remake.run(callers_folder.given(given.folder), output, given.reference)
+    return remake.run([callers_folder.given(folder) for folder in given.folders], output, given.reference)

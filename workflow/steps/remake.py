@@ -7,10 +7,12 @@ import io
 import math
 import shutil
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.parquet import read_parquet
+from svmrepro.workflow.analysis.tidy import join_pieces
 from svmrepro.workflow.configuration import Config, load_config, paths
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
@@ -26,42 +28,63 @@ TOLERANCE = 1e-9
 """Relative difference of two numbers that count as equal: another processor sums in another order."""
 
 
-def run(folder: Path, output: Path, reference: bool = False) -> int:
-    """Make everything again, compare it with the folder's tables, and return the exit code.
+def run(folders: Sequence[Path], output: Path, reference: bool = False) -> int:
+    """Make everything again, compare it with the tables of a single folder, and return the exit code.
 
     Parameters
     ----------
-    folder
-        Holds ``<paper>/measurements.parquet``, and the tables to compare with. What shows a data set or a
-        small example in place of measurements is copied from it.
+    folders
+        Hold ``<paper>/measurements.parquet``: one folder with the tables to compare with, or several with
+        the pieces of a run, see :func:`~svmrepro.workflow.analysis.tidy.join_pieces`. What shows a data set
+        or a small example in place of measurements is copied from them.
     output
         Gets the folders ``results`` and ``figures``.
     reference
         Make the result the committed reference run of its scale, in place of the comparison.
     """
-    found = {path.parent.name: read_parquet(path) for path in sorted(folder.glob(f"*/{MEASUREMENTS}"))}
-    if not found:
-        raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
+    found = _measured(folders)
     config = _config(found, output)
     for paper in config.papers:
         _split(config, paper, found[paper])
         collect.run(config, paper)
-        _artefacts(config, paper, folder)
+        for folder in folders:
+            _artefacts(config, paper, folder)
     if reference:
-        _keep_counts_of_data(config, folder)
+        for folder in folders:
+            _keep_counts_of_data(config, folder)
         return check.run(config, write_reference=True)
-    made, differences = _compare(config, folder)
+    made, differences = _compare(config, folders[0]) if len(folders) == 1 else (0, [])
     print("\n".join(differences))
-    print(
-        f"{plural(made, 'table')} of {', '.join(found)} made again from the measurements; "
-        f"{plural(len(differences), 'difference')}. They are in {paths.results(config)}."
-    )
+    compared = f"{plural(made, 'table')} of {', '.join(found)} made again from the measurements; "
+    compared += f"{plural(len(differences), 'difference')}. They are"
+    print(f"{compared if len(folders) == 1 else 'The results are'} in {paths.results(config)}.")
     return 1 if differences else 0
 
 
-def _config(found: dict[str, str], output: Path) -> Config:
+_Rows = list[dict[str, str]]
+
+
+def _measured(folders: Sequence[Path]) -> dict[str, dict[str, list[_Rows]]]:
+    """Return the measurements of each paper and experiment, folder by folder."""
+    found: dict[str, dict[str, list[_Rows]]] = {}
+    for folder in folders:
+        files = sorted(folder.glob(f"*/{MEASUREMENTS}"))
+        if not files:
+            raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
+        for file in files:
+            experiments: dict[str, _Rows] = defaultdict(list)
+            for row in csv.DictReader(io.StringIO(read_parquet(file))):
+                experiments[row["experiment"]].append(row)
+            pieces = found.setdefault(file.parent.name, {})
+            for name, rows in experiments.items():
+                pieces.setdefault(name, []).append(rows)
+    return found
+
+
+def _config(found: Mapping[str, Mapping[str, list[_Rows]]], output: Path) -> Config:
     """Return the configuration of the scale that was measured, for the papers found."""
-    scales = {row["scale"] for text in found.values() for row in csv.DictReader(io.StringIO(text))}
+    pieces = [piece for experiments in found.values() for each in experiments.values() for piece in each]
+    scales = {row["scale"] for piece in pieces for row in piece}
     if len(scales) != 1:
         raise StepError(f"measurements of one scale expected, not of {', '.join(sorted(scales)) or 'none'}")
     known = list(load_config({"scale": (scale := scales.pop())}).papers)
@@ -70,16 +93,14 @@ def _config(found: dict[str, str], output: Path) -> Config:
     return load_config({"scale": scale, "papers": papers, **folders})
 
 
-def _split(config: Config, paper: str, text: str) -> None:
+def _split(config: Config, paper: str, found: Mapping[str, list[_Rows]]) -> None:
     """Write measurements, fits and ratios of each experiment."""
-    rows: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in csv.DictReader(io.StringIO(text)):
-        rows[row["experiment"]].append(row)
     experiments = config.papers[paper].experiments
-    if unknown := sorted(set(rows) - set(experiments)):
+    if unknown := sorted(set(found) - set(experiments)):
         raise StepError(f"{paper}: no experiment '{unknown[0]}' in the configuration of this version")
     for name in experiments:
-        analyse.write(config, paper, name, rows[name])
+        pieces = found.get(name, [])
+        analyse.write(config, paper, name, pieces[0] if len(pieces) == 1 else join_pieces(pieces))
 
 
 def _artefacts(config: Config, paper: str, folder: Path) -> None:
