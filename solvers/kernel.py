@@ -63,6 +63,11 @@ class Kernel:
             object.__setattr__(self, "a", _number("polynomial", "a", self.a))
             object.__setattr__(self, "c", _number("polynomial", "c", self.c))
 
+    @property
+    def may_be_indefinite(self) -> bool:
+        """Whether kernel matrices may fail to be positive semidefinite."""
+        return self.name == "precomputed" or (self.name == "polynomial" and min(self.a, self.c) < 0.0)
+
     @classmethod
     def linear(cls) -> Kernel:
         """Return ``k(x, z) = x.z``."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from svmrepro.solvers.caches.example_levels import Levels, exchange_in_levels, level_products, level_tiles_of
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.gaussian_tiles import gaussian_tiles, gaussian_tiles_of_four
+from svmrepro.solvers.compilation.gaussian_tiles import gaussian_tiles, gaussian_tiles_of_four, powers
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER, dot_tiles, dot_tiles_of_four
 
 PART = 1024  # entries of a row computed at a time: four rows fit into the first-level cache
@@ -34,8 +34,8 @@ class Tiles(NamedTuple):
         The same in their original order; or empty.
     sums : ndarray of float64, shape (tiles * TILE,)
         Sums of their levels.
-    scale : ndarray of float64, shape (3,)
-        Their unit, their lowest level, and d.
+    scale : ndarray of float64, shape (4,)
+        Their unit, their lowest level, and d; ``gamma log2 e`` for Gaussian rows in single precision, or 0.
     dots : ndarray of float64, shape (TOGETHER, PART), or (1, PART) if rows are computed one by one
         Workspace: parts of rows.
     part : ndarray of float64, shape (PART,)
@@ -97,7 +97,7 @@ def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> 
         singles=np.zeros((0, 0, 0), dtype=np.float32),
         scaled=np.zeros((0, 0), dtype=np.float32),
         sums=sums,
-        scale=np.array([levels.unit, levels.lowest, d] if levels else [1.0, 0.0, d]),
+        scale=np.array([levels.unit, levels.lowest, d, 0.0] if levels else [1.0, 0.0, d, 0.0]),
         dots=np.zeros((TOGETHER if together else 1, PART)),
         part=np.zeros(PART),
         powers=np.zeros((TOGETHER, PART), dtype=np.float32),
@@ -214,9 +214,17 @@ def products_together(panel, mates, count, first, last):
 
 
 @compiled()
+def in_single_precision(tiles):
+    """Tell whether :func:`powers_together` computes the rows."""
+    return tiles.singles.shape[0] > 0 or tiles.scale[3] > 0.0
+
+
+@compiled()
 def powers_together(panel, mates, count, first, last):
     """Do what :func:`products_together` does, for kernel values in ``powers``."""
     tiles = panel.tiles
+    if tiles.levels.shape[0]:
+        return _powers_of_levels(panel, mates, count, first, last)
     scaled, own = tiles.scaled, tiles.own_scaled
     for r in range(count):
         x = scaled[mates[r]]
@@ -228,6 +236,23 @@ def powers_together(panel, mates, count, first, last):
     else:
         gaussian_tiles_of_four(tiles.singles, tile, stop, own, tiles.powers)
     return count * (last - first) * own.shape[0]
+
+
+@compiled()
+def _powers_of_levels(panel, mates, count, first, last):
+    tiles, at = panel.tiles, panel.at
+    touched = products_together(panel, mates, count, first, last)
+    begin, gamma = first // TILE * TILE, tiles.scale[3]
+    norms = panel.norms[begin:last]
+    for r in range(count):
+        own, i = 0.0, mates[r]
+        for p in range(at[i], at[i + 1]):
+            own += panel.values[p] * panel.values[p]
+        dots, row = tiles.dots[r], tiles.powers[r]
+        for k in range(norms.size):
+            row[k] = gamma * (own + norms[k] - 2.0 * dots[k])
+        powers(row, norms.size)
+    return touched
 
 
 @compiled()

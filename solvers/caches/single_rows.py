@@ -9,6 +9,9 @@ examples changes s by at most ``4 u R sqrt(s)``, and computing it by ``(d + 2) u
 of ``s 2^-s`` and ``sqrt(s) 2^-s``, the error of ``2^-s`` is at most
 
     u (0.37 (d + 2) + 1.43 R + the error of a power)
+
+Squared distances of bytes are exact but for the rounding of the norms in double precision and the last one to
+single precision, ``u s``.
 """
 
 from __future__ import annotations
@@ -21,18 +24,18 @@ from svmrepro.solvers.caches.example_tiles import (
     PART,
     Tiles,
     copy,
+    in_single_precision,
     in_tiles,
     part_end,
     powers_together,
 )
-from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form
+from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form, largest_value
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.gaussian_tiles import POWER_ERROR
 from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
 
-SINGLE_ROUNDING = 2.0**-24
+SINGLE_ROUNDING, _DOUBLE_ROUNDING = 2.0**-24, 2.0**-53
 _MOST_ERROR = 1e-5  # of an entry relative to the largest; above it, rows stay in double precision
 _MOST_VALUE = 1e30  # of a kernel value in single precision; its inverse rounds as others do, too
 _LOG2_E = 1.0 / math.log(2.0)
@@ -43,7 +46,7 @@ def rounds_well(problem: Problem, eps: float, share: float) -> bool:
 
     That is, by at most ``share`` times eps for one multiplier at its bound, and without leaving its range.
     """
-    largest = _largest(problem)
+    largest = largest_value(problem)
     in_range = 1.0 / _MOST_VALUE <= largest <= _MOST_VALUE
     return in_range and float(problem.bounds.max()) * largest * SINGLE_ROUNDING <= share * eps
 
@@ -63,18 +66,20 @@ def single_panel(problem: Problem) -> Panel:
     return problem.layout("single rows", _single_rows)[0]  # type: ignore[no-any-return]
 
 
-def _largest(problem: Problem) -> float:
-    """Return the largest kernel value."""
-    diagonal = np.empty(problem.n)
-    fill_diagonal(diagonal, problem.kernel, problem.prepare())
-    return float(np.abs(diagonal).max())
-
-
 def _single_rows(problem: Problem) -> tuple[Panel, float]:
     panel: Panel = problem.layout("panel", build_panel)
-    rounded = panel, SINGLE_ROUNDING * _largest(problem)
+    rounded = panel, SINGLE_ROUNDING * largest_value(problem)
     values = panel.tiles.values
-    if problem.kernel.name != "gaussian" or not values.size or problem.differences:
+    if problem.kernel.name != "gaussian" or problem.differences:
+        return rounded
+    if panel.tiles.levels.size:
+        gamma, (unit, lowest, d, _) = problem.kernel.gamma * _LOG2_E, panel.tiles.scale
+        of_norms = 2 * (d + 24) * _DOUBLE_ROUNDING * float(panel.norms.max())
+        error = SINGLE_ROUNDING * (0.37 + POWER_ERROR) + gamma * of_norms
+        if not error <= _MOST_ERROR:
+            return rounded
+        return panel._replace(tiles=panel.tiles._replace(scale=np.array([unit, lowest, d, gamma]))), error
+    if not values.size:
         return rounded
     tiles, d, _ = values.shape
     X = values.transpose(0, 2, 1).reshape(tiles * TILE, d)[: problem.n]
@@ -132,7 +137,7 @@ def fill_single(store, panel, block, shape, i, first, last, out):
     tiles.mates[0] = i
     while at < last:
         end = part_end(at, last)
-        if tiles.singles.shape[0]:
+        if in_single_precision(tiles):
             touched += powers_together(panel, tiles.mates, 1, at, end)
             copy(tiles.powers[0, at % TILE :], out[at:end])
         else:

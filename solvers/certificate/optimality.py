@@ -161,7 +161,7 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
             return True
     elif problem.n * np.count_nonzero(alpha) <= _QUICK:
         return True
-    largest = float(np.abs(diagonal(problem.kernel, problem.X)).max())
+    largest = _largest_value(problem)
     size = float(np.abs(alpha).sum()) if alpha is not None else problem.total
     if solution.promise != KKT:
         w = np.zeros(1) if solution.weights is None else solution.weights
@@ -169,10 +169,19 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
     error = 1e3 * UNIT
     if problem.kernel.name == "gaussian":
         # The solvers compute distances from these norms, whose rounding adds to the exponent.
-        error = max(
-            error, 8.0 * UNIT * problem.kernel.gamma * float(problem.prepare().norms.max(initial=0.0))
-        )
+        norms = float(problem.prepare().norms.max(initial=0.0))
+        error = max(error, 2.0 * (problem.d + 24) * UNIT * problem.kernel.gamma * norms)
     return not error * largest * size <= eps
+
+
+def _largest_value(problem: Problem) -> float:
+    """Return a bound on all absolute kernel values."""
+    kernel = problem.kernel
+    if kernel.name == "precomputed":
+        return float(np.abs(problem.X).max())
+    if kernel.name == "polynomial":
+        kernel = replace(kernel, a=abs(kernel.a), c=abs(kernel.c))
+    return float(np.abs(diagonal(kernel, problem.X)).max())
 
 
 def _check(problem: Problem, solution: Solution) -> None:
@@ -296,7 +305,10 @@ def _repair(problem: Problem, alpha: Vector, seen: _Margins, r: float) -> float:
     side = problem.y * r > 0
     share = abs(r) / exact_sum(alpha[side])
     moved = share * alpha[side]
-    root = np.sqrt(np.abs(diagonal(problem.kernel, problem.X))[side])
+    if problem.kernel.may_be_indefinite:
+        root = np.full(np.count_nonzero(side), math.sqrt(_largest_value(problem)))
+    else:  # by Cauchy and Schwarz
+        root = np.sqrt(np.abs(diagonal(problem.kernel, problem.X))[side])
     slope = float((moved * (seen.m[side] + seen.error[side])).sum())
     return max(slope, 0.0) + 0.5 * float((moved * root).sum()) ** 2
 
@@ -347,8 +359,11 @@ def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int
     seen = _Margins(problem, solution, drawn, g)
     scale, parts, doubt = n / sample, seen.gaps(), math.log(2.0 / _DOUBT)
     quadratic = scale * exact_sum(signed[drawn] * g.value)
-    root = math.sqrt(max(quadratic, 0.0) * float(np.abs(diagonal(problem.kernel, problem.X)).max()))
-    most = float(problem.bounds.max()) * (1.0 + abs(solution.bias) + root)
+    if problem.kernel.may_be_indefinite:
+        output = exact_sum(alpha) * _largest_value(problem)
+    else:  # by Cauchy and Schwarz
+        output = math.sqrt(max(quadratic, 0.0) * _largest_value(problem))
+    most = float(problem.bounds.max()) * (1.0 + abs(solution.bias) + output)
     blur = math.sqrt(2.0 * float(parts.var(ddof=1)) * doubt / sample)
     blur += 7.0 * most * doubt / (3 * (sample - 1))
     r = exact_sum(signed) if problem.bias else 0.0

@@ -2,7 +2,7 @@
 
 Squared distances are sums of squared differences, which do not cancel: examples far from the origin are as
 accurate as others. The examples are scaled so that a kernel value is 2 to the power of minus the distance;
-reducing its exponent is then exact.
+reducing its exponent is then exact. Distances of bytes are computed elsewhere, and their powers here.
 """
 
 from __future__ import annotations
@@ -78,6 +78,42 @@ def _power(builder: Any, distance: Any) -> Any:
     return builder.bitcast(builder.add(builder.bitcast(value, bits), k), distance.type)
 
 
+def _powers(typing_context: Any, values: Any, size: Any) -> Any:
+    """Replace ``values[k]`` by ``2^-values[k]`` for k < size, at least 2^-126; see `POWER_ERROR`.
+
+    Parameters
+    ----------
+    values : ndarray of float32
+        Exponents. Those up to the next multiple of 16 are replaced too.
+    size : int
+        How many.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = _lanes(context)
+        kind = _vector(_FLOAT, lanes)
+        values = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        width = ir.Constant(_WORD, lanes)
+        steps = builder.udiv(builder.add(arguments[1], ir.Constant(_WORD, lanes - 1)), width)
+        with cgutils.for_range(builder, steps) as loop:
+            pointer = builder.bitcast(_at(builder, values, builder.mul(loop.index, width)), kind.as_pointer())
+            distance = builder.load(pointer)
+            distance.align = 4
+            builder.store(_power(builder, distance), pointer).align = 4
+        return context.get_dummy_value()
+
+    return types.void(values, types.int64), build
+
+
+def _interpreted_powers(values: Any, size: int) -> None:
+    values[:size] = np.exp2(np.maximum(-values[:size].astype(np.float64), _LEAST))
+
+
+def _lanes(context: Any) -> int:
+    features = context.codegen().magic_tuple()[2].split(",")
+    return 16 if "+avx512f" in features else 8 if "+avx" in features else 4
+
+
 def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the code for the kernel values of ``rows`` examples and tiles, and the same in NumPy."""
 
@@ -100,8 +136,7 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            features = context.codegen().magic_tuple()[2].split(",")
-            lanes = 16 if "+avx512f" in features else 8 if "+avx" in features else 4
+            lanes = _lanes(context)
             # With four rows, sums in 8 of 32 registers, or 8 of 16.
             in_a_block = min(2, TILE // lanes)
             kind = _vector(_FLOAT, lanes)
@@ -155,7 +190,8 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         for r in range(rows):
             gaps = x[None, :, r, None] - tiles[first:last]
             distances = np.sum(gaps * gaps, axis=1, dtype=np.float32)
-            out[r, : (last - first) * TILE] = np.exp2(np.maximum(-distances, np.float32(_LEAST))).ravel()
+            powers = np.exp2(np.maximum(-distances.astype(np.float64), _LEAST))
+            out[r, : (last - first) * TILE] = powers.ravel()
 
     return emit, interpreted
 
@@ -164,3 +200,5 @@ _OF_ONE, _OF_FOUR = _gaussian_tiles(1), _gaussian_tiles(TOGETHER)
 #: The kernel values of one example, and of four, with tiles; see :func:`_gaussian_tiles`.
 gaussian_tiles: Any = _OF_ONE[1] if config.DISABLE_JIT else intrinsic(_OF_ONE[0])
 gaussian_tiles_of_four: Any = _OF_FOUR[1] if config.DISABLE_JIT else intrinsic(_OF_FOUR[0])
+#: Powers of two of an array, in place; see :func:`_powers`.
+powers: Any = _interpreted_powers if config.DISABLE_JIT else intrinsic(_powers)

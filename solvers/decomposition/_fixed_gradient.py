@@ -48,7 +48,6 @@ _FEWEST = 256  # active examples; with fewer, the table takes longer than the re
 _RANGE_OF_ROWS = 0.9 * 2.0**30  # units, of entries of rows in single precision: differences are below 2^31
 _LARGEST_UNIT = 2.0**-14
 _ROUNDING_OF_ROWS = 2.0**-22  # of a change, relative: three roundings to single precision
-_SLACK_OF_ROWS = 2.0**-15  # more than a row in single precision is wrong by
 _SHARE_OF_ROWS = 4.0  # of eps that the noise may reach; it is a bound, and the errors themselves cancel
 _FEWEST_OF_ROWS = 64
 
@@ -60,6 +59,7 @@ class FixedScalars:
     unit: float
     used: int  # distances below it occur; 0 if rows are in single precision
     largest: float  # absolute value of an entry
+    wrong: float  # bound on the error of an entry of a row; 0 for distances
 
 
 class FixedGradient(NamedTuple):
@@ -86,21 +86,24 @@ class FixedGradient(NamedTuple):
     screen: Screen
 
 
-def build_fixed(n: int, table: Any, tiny: float, used: int) -> FixedGradient:
+def build_fixed(n: int, table: Any, tiny: float, used: int, wrong: float = 0.0) -> FixedGradient:
     """Return the gradient in fixed point of n examples, not yet valid.
 
     ``table``, shape (256,), has the kernel values of distances, of which those below ``used`` occur; it is
-    empty if rows are in single precision. ``tiny`` replaces a smaller curvature.
+    empty if rows are in single precision, whose entries are wrong by at most ``wrong``. ``tiny`` replaces a
+    smaller curvature.
     """
     if not table.size:
         nothing = np.zeros(0, dtype=np.int32)
-        return FixedGradient(
+        fixed = FixedGradient(
             np.zeros(n, dtype=np.int32),
             nothing,
             nothing.astype(np.float32),
             zeroed(FixedScalars),
             build_screen(n, table, tiny),
         )
+        fixed.scalars.wrong = wrong
+        return fixed
     curvatures = np.maximum(2.0 * (table[0] - table), tiny)
     fixed = FixedGradient(
         G=np.zeros(n, dtype=np.int32),
@@ -145,7 +148,8 @@ def _begin(state, eps, m):
         largest, unit = _largest(G[:m]), UNIT
         while unit < _LARGEST_UNIT and not 2.0 * largest < _RANGE_OF_ROWS * unit:
             unit *= 2.0
-        if not (2.0 * largest < _RANGE_OF_ROWS * unit and state.scalars.noise + unit <= _SHARE_OF_ROWS * eps):
+        fits = 2.0 * largest < _RANGE_OF_ROWS * unit and unit <= _SHARE * eps
+        if not (fits and state.scalars.noise + unit <= _SHARE_OF_ROWS * eps):
             return
         scalars.unit = unit
         state.scalars.noise += 0.5 * unit
@@ -233,13 +237,14 @@ def stays_fixed(state, mu, Q, m, eps):
     """Tell whether the gradient is in fixed point, also after a step; else have it in double precision."""
     scalars = state.screen.scalars
     if scalars.valid:
-        # |K_ik - K_jk| <= |phi(x_i) - phi(x_j)| |phi(x_k)| <= sqrt(Q), by Cauchy and Schwarz.
-        most = abs(mu) * math.sqrt(Q)
+        # |K_ik - K_jk| <= |phi(x_i) - phi(x_j)| |phi(x_k)| <= sqrt(Q), by Cauchy and Schwarz; Q and the
+        # entries of the rows are wrong themselves.
+        wrong = 2.0 * scalars.wrong
+        most = abs(mu) * (math.sqrt(Q + wrong) + wrong)
         if scalars.used > 0:
             fits = scalars.largest + most < _RANGE and abs(mu) < _LONGEST
             exact = state.scalars.error + UNIT <= _SHARE * eps
         else:
-            most += abs(mu) * _SLACK_OF_ROWS
             fits = scalars.largest + most < _RANGE_OF_ROWS * scalars.unit
             noise = state.scalars.noise + scalars.unit + _ROUNDING_OF_ROWS * most
             exact = noise <= _SHARE_OF_ROWS * eps

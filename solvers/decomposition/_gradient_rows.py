@@ -13,7 +13,12 @@ from numba import types
 from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
 from svmrepro.solvers.caches.bit_columns import STRETCH
-from svmrepro.solvers.caches.example_tiles import part_end, powers_together, products_together
+from svmrepro.solvers.caches.example_tiles import (
+    in_single_precision,
+    part_end,
+    powers_together,
+    products_together,
+)
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.vector_loops import TILE
@@ -72,7 +77,7 @@ def subtract_together(G, rows, store, panel, shape, changes, count, first, last)
     while first < last:
         end = part_end(first, last)
         part = G[first:end]
-        if tiles.singles.shape[0]:
+        if in_single_precision(tiles):
             touched += powers_together(panel, tiles.mates, count, first, end)
             for r in range(count):
                 _subtract(part, changes[r], tiles.powers[r, first % TILE :])

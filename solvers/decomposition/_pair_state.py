@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
+from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE, largest_value
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen, extremes
+from svmrepro.solvers.problem import Problem
 
 ROUNDING = 2.3e-16  # of a number in double precision
 _SNAP = 1e-15
@@ -156,8 +157,10 @@ def place(beta, status, y, C, i, value, scale):
     status[i] = (may_grow if alpha < top else 0) | (may_fall if alpha > 0.0 else 0)
 
 
-def known(state: PairState, eps: float) -> bool:
+def known(state: PairState, eps: float, problem: Problem) -> bool:
     """Tell whether rounding in the sum that is the gradient cannot exceed eps, however it is computed."""
+    if problem.kernel.may_be_indefinite:
+        return ROUNDING * float(np.abs(state.beta).sum()) * largest_value(problem) <= eps
     lengths = np.sqrt(np.abs(state.diagonal))  # |K_ij| is at most their product, by Cauchy and Schwarz
     return ROUNDING * float(np.abs(state.beta) @ lengths) * float(lengths.max()) <= eps
 

@@ -13,7 +13,13 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import fetch
-from svmrepro.solvers.caches.example_tiles import copy, part_end, powers_together, products_together
+from svmrepro.solvers.caches.example_tiles import (
+    copy,
+    in_single_precision,
+    part_end,
+    powers_together,
+    products_together,
+)
 from svmrepro.solvers.caches.feature_columns import Panel
 from svmrepro.solvers.caches.lru import RowCache, claim
 from svmrepro.solvers.compilation.compiled import compiled
@@ -90,7 +96,7 @@ def fill_together(cache, store, panel, shape, slots, count, first, m):
     mates = panel.tiles.mates
     while first < m:
         last = part_end(first, m)
-        if panel.tiles.singles.shape[0]:
+        if in_single_precision(panel.tiles):
             cache.counts.touched += powers_together(panel, mates, count, first, last)
             for r in range(count):
                 copy(panel.tiles.powers[r, first % TILE :], cache.rows[slots[r], first:last])

@@ -79,6 +79,7 @@ from svmrepro.solvers.caches.feature_columns import (
     cheap_rows,
     copied,
     exchanges,
+    largest_value,
     rearrange,
 )
 from svmrepro.solvers.caches.lru import CACHE, CACHES, drop
@@ -160,7 +161,7 @@ class SecondOrderRun:
     rounded : bool
         Whether rows are in single precision, and the end is refined.
     largest : float
-        The largest kernel value, or 1 if all are 0.
+        A bound on all kernel values, or 1 if they are 0.
     target : float
         Gap at which the iteration ends.
     mixed, drift_then : bool, float
@@ -195,7 +196,7 @@ class SecondOrderRun:
         bins = RATIO_BINS if options["lengths"] else 0
         self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
         fill_diagonal(self.state.diagonal, problem.kernel, self.store)
-        self.largest = float(np.abs(self.state.diagonal).max()) or 1.0
+        self.largest = largest_value(problem) or 1.0
         if self.rounded:  # of the matrix of the rows; with another, a step between two copies could miss
             self.state.diagonal[:] = self.state.diagonal.astype(np.float32)
         scalars = self.state.scalars
@@ -204,7 +205,7 @@ class SecondOrderRun:
         scalars.shrink_interval = min(n, 1000)
         scalars.shrink_at = scalars.shrink_interval if self.shrinking else _NEVER
         scalars.stretch = options["stretch"]
-        scalars.tiny = _DEGENERATE * min(1.0, self.largest)
+        scalars.tiny = _DEGENERATE * min(1.0, float(np.abs(self.state.diagonal).max()) or 1.0)
         self.rounding = row_error(problem) / self.largest if self.rounded else _ROUNDING[precision]
         scalars.ratio, scalars.least_double_gain = 1.0, math.inf
         if precision == "distance":
@@ -214,7 +215,8 @@ class SecondOrderRun:
         if fixed:
             used = self.store.table.size
             table = self.panel.table if precision == "distance" else np.zeros(0)
-            gradient_of = build_fixed(n, table, float(scalars.tiny), used)
+            wrong = row_error(problem) if self.rounded else 0.0
+            gradient_of = build_fixed(n, table, float(scalars.tiny), used, wrong)
             self.iterated = self.state._replace(screen=gradient_of)
         threads = int(options.get("threads", 1))
         self.helpers = Helpers(self, threads, precision, LEAST) if threads > 1 and n >= LEAST else None
@@ -331,7 +333,7 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
         elif scalars.drift * run.largest * run.rounding > 0.01 * run.eps:
             run.restoring = PairRestoring(run, 0, RENEW)
         else:
-            return OPTIMAL if known(state, run.eps) else STALLED
+            return OPTIMAL if known(state, run.eps, run.problem) else STALLED
     return None
 
 
@@ -351,7 +353,7 @@ def _restored(run: SecondOrderRun, done: PairRestoring | Refinement) -> str | No
     if done.why == REFINE:
         run.futile += 1
         if scalars.g_max - scalars.g_min <= run.eps:
-            return OPTIMAL if known(state, run.eps) else STALLED
+            return OPTIMAL if known(state, run.eps, run.problem) else STALLED
         if run.futile == ROUNDS:
             _widen(run)
         return None

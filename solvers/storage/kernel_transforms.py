@@ -70,6 +70,18 @@ _TRANSFORMS = dict(
 )
 
 
+def largest_value(kernel: Kernel, store: Any) -> float:
+    """Return a bound on all absolute kernel values, which the diagonal reaches unless it is indefinite."""
+    if kernel.name == "gaussian":
+        return 1.0
+    if kernel.name == "precomputed":
+        return float(max(store.dense.max(), -store.dense.min()))
+    largest = float(store.norms.max())
+    if kernel.name == "polynomial":
+        return float((abs(kernel.a) * np.float64(largest) + abs(kernel.c)) ** kernel.degree)
+    return largest
+
+
 def fill_diagonal(diagonal: Any, kernel: Kernel, store: Any) -> None:
     """Write K_ii into ``diagonal``, shape (n,)."""
     if kernel.name == "gaussian":

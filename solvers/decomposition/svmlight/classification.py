@@ -66,6 +66,7 @@ from svmrepro.solvers.caches.feature_columns import (
     cheap_rows,
     copied,
     exchanges,
+    largest_value,
     rearrange,
 )
 from svmrepro.solvers.decomposition import _pair_state as pair_state
@@ -242,13 +243,13 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
         if scalars.n_active < n:
             run.restoring = SvmLightRestoring(run, int(scalars.n_active), RESTORE)
         elif verdict == parts.STUCK or (
-            scalars.drift * float(np.abs(state.diagonal).max()) * run.rounding > 0.01 * run.eps
+            scalars.drift * largest_value(run.problem) * run.rounding > 0.01 * run.eps
         ):
             if run.futile > _FUTILE or (verdict == parts.STUCK and scalars.drift == 0.0):
                 return STALLED
             _renew(run, RENEW)
         else:
-            return OPTIMAL if pair_state.known(state, run.eps) else STALLED
+            return OPTIMAL if pair_state.known(state, run.eps, run.problem) else STALLED
     return None
 
 

@@ -24,6 +24,7 @@ from svmrepro.solvers.decomposition import _second_order_iteration as second_ord
 from svmrepro.solvers.decomposition._fixed_gradient import EXAMPLE
 from svmrepro.solvers.decomposition._pair_state import allocate
 from svmrepro.solvers.decomposition.threads import team
+from svmrepro.solvers.storage.stores import Store
 
 if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
@@ -69,6 +70,8 @@ class Helpers:
 
     def __init__(self, run: SecondOrderRun, threads: int, precision: str, least: int) -> None:
         self._run = run
+        # Another Python thread may solve the same problem meanwhile: the loops do not hold the lock.
+        run.panel, run.store = with_own_workspace(run.panel), with_own_scratch(run.store)
         self.team = team.allocate(run.problem.n, min(threads, processors()), least)
         self.state = team.with_team(run.iterated, self.team)
         self._loops = loops_for(precision, run.iterated is not run.state)
@@ -143,7 +146,13 @@ class Helpers:
         run = self._run
         cache = run.cache._replace(counts=zeroed(Counts))
         panel = with_own_workspace(run.panel)
-        return team.for_helper(self.state), cache, run.store, panel, run.block, run.shape
+        store = with_own_scratch(run.store)
+        return team.for_helper(self.state), cache, store, panel, run.block, run.shape
+
+
+def with_own_scratch(store: Store) -> Store:
+    """Return a store of the same examples for another thread."""
+    return store._replace(scratch=store.scratch.copy(), scratch2=store.scratch2.copy())
 
 
 def with_own_workspace(panel: Panel) -> Panel:

@@ -141,7 +141,7 @@ def for_helper(state: Any) -> Any:
     screen = state.screen
     team = screen.team._replace(wide=np.zeros((2, SPAN)), row=np.zeros(STRETCH))
     if is_fixed(state):
-        screen = screen._replace(changes=screen.changes.copy(), scalars=screen.scalars.copy())
+        screen = screen._replace(changes=screen.changes.copy())  # the scalars are read only
     return state._replace(screen=screen._replace(team=team))
 
 

@@ -10,7 +10,9 @@ import time
 
 import numpy as np
 import pytest
-from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
+import scipy.sparse as sp
+from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers.decomposition import smo_newton
 from svmrepro.solvers.decomposition.threads import helpers
 
 N = 9000
@@ -20,6 +22,10 @@ def problem(kind: str) -> Problem:
     rng = np.random.default_rng(1)
     if kind == "dense":
         X, kernel, storage = rng.normal(size=(N, 20)), Kernel.gaussian(gamma=0.05), "dense"
+    elif kind == "csr":
+        X = sp.random(N, 400, density=0.03, format="csr", random_state=0, data_rvs=rng.standard_normal)
+        y = np.where(np.asarray(X[:, :40].sum(axis=1)).ravel() + 0.1 * rng.normal(size=N) > 0, 1.0, -1.0)
+        return Problem(X, y, 1.0, Kernel.gaussian(gamma=0.05), bias=True, storage="csr")
     else:
         X, kernel, storage = (
             (rng.random((N, 60)) < 0.2).astype(np.float64),
@@ -44,7 +50,11 @@ def assert_equal(one: Solution, other: Solution) -> None:
     assert counts(one) == counts(other)
 
 
-@pytest.mark.parametrize("kind", ["bits", pytest.param("dense", marks=pytest.mark.slow)])
+#: Their loops take a minute to compile.
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("dense", "csr")]
+
+
+@pytest.mark.parametrize("kind", ["bits", *SLOW])
 def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = problem(kind)
     one = solve(given, "smo-newton", cache_mb=20.0)
@@ -55,6 +65,18 @@ def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyP
         assert_equal(one, other)
         assert 0.0 < other.info["divided_share"] <= 1.0
         assert certify(given, other).passes(1e-3, 1.0)
+
+
+def test_helpers_see_what_the_solving_thread_sets_and_have_their_own_workspace() -> None:
+    given = problem("dense")
+    options = {**SOLVERS["smo-newton"].check_options({"threads": 2}), "start": None}
+    run = smo_newton.start(given, 1e-3, options).pairs
+    state, _, store, panel, *_ = run.helpers._arguments()
+    run.iterated.screen.scalars.unit = 0.5
+    assert state.screen.scalars.unit == 0.5
+    for mine, others in ((store, run.store), (panel.tiles, run.panel.tiles), (run.store, given.prepare())):
+        for name in {"scratch", "dots", "powers"} & {*mine._fields}:
+            assert not np.shares_memory(getattr(mine, name), getattr(others, name)), name
 
 
 def left() -> list[str]:

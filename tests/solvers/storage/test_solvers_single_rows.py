@@ -35,29 +35,76 @@ def exact(X: Any, i: int, gamma: float) -> Any:
 @pytest.mark.parametrize("d", [1, 4, 30, 130])
 def test_rows_are_as_exact_as_their_bound(d: int, shift: float) -> None:
     X, y = noisy(1100, d, shift=shift)
-    gamma = 0.7 / d
-    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=gamma))
-    panel = single_rows.single_panel(problem)
-    error = single_rows.row_error(problem)
+    compare_rows(Problem(X, y, 1.0, Kernel.gaussian(gamma=0.7 / d)))
+
+
+@pytest.mark.parametrize(("count", "shift"), [(3, 0), (256, 0), (200, -77)])
+def test_rows_of_few_values_are_as_exact_as_their_bound(count: int, shift: int) -> None:
+    _, y = noisy(1100, 1)
+    X = np.random.default_rng(count).integers(0, count, (1100, 42)) + float(shift)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.05 / np.square(X.std())), storage="dense")
+    assert panels.form(problem) in ("levels", "columns")  # the latter without the processor's instruction
+    compare_rows(problem)
+
+
+def compare_rows(problem: Problem) -> None:
+    """Compare rows, one by one and four at a time, with exact ones, also after examples were exchanged."""
+    original = single_rows.single_panel(problem)
+    assert tiles.in_single_precision(original.tiles)
+    error, gamma, X = single_rows.row_error(problem), problem.kernel.gamma, problem.X
+    assert error < 1e-5
     block, shape = panels.block_of(problem)
-    rng = np.random.default_rng(d)
+    rng = np.random.default_rng(X.shape[1])
     out = np.zeros(problem.n, dtype=np.float32)
     kept = np.zeros((TOGETHER, problem.n), dtype=np.float32)
-    for first, last in [(0, 1100), (5, 6), (1023, 1060)]:
-        mates = rng.integers(0, problem.n, TOGETHER)
-        at = first
-        while at < last:
-            end = tiles.part_end(at, last)
-            tiles.powers_together(panel, mates, TOGETHER, at, end)
-            kept[:, at:end] = panel.tiles.powers[:, at % TILE : at % TILE + end - at]
-            at = end
-        for r, i in enumerate(mates):
-            single_rows.fill_single(problem.prepare(), panel, block, shape, i, first, last, out)
-            assert (out[first:last] == kept[r, first:last]).all(), "one row is not one of four"
-            # The double-precision rows have rounding errors too when far from the origin.
-            gap = np.abs(out[first:last] - exact(X - X.mean(axis=0), int(i), gamma)[first:last])
-            assert gap.max() <= error + 1e-15
-    assert error < 1e-5
+    exchanged = panels.copied(original)
+    goes = (rng.random(problem.n) < 0.3).astype(np.uint8)
+    pairs = panels.exchanges(goes, problem.n)
+    panels.rearrange(exchanged, pairs)
+    for a, b in pairs:  # a run's state does this
+        exchanged.order[[a, b]] = exchanged.order[[b, a]]
+    for panel in (original, exchanged):
+        for first, last in [(0, 1100), (5, 6), (1023, 1060)]:
+            mates = rng.integers(0, problem.n, TOGETHER)
+            at = first
+            while at < last:
+                end = tiles.part_end(at, last)
+                tiles.powers_together(panel, mates, TOGETHER, at, end)
+                kept[:, at:end] = panel.tiles.powers[:, at % TILE : at % TILE + end - at]
+                at = end
+            for r, i in enumerate(mates):
+                single_rows.fill_single(problem.prepare(), panel, block, shape, i, first, last, out)
+                assert (out[first:last] == kept[r, first:last]).all(), "one row is not one of four"
+                # The double-precision rows have rounding errors too when far from the origin.
+                true = exact(X - X.mean(axis=0), int(i), gamma)[panel.order]
+                assert np.abs(out - true)[first:last].max() <= error + 1e-15
+
+
+def test_the_bound_covers_kernels_that_are_not_positive_semidefinite() -> None:
+    X, y = noisy(1100, 20)
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    X[1] = -X[0]  # K_01 = -6.9, whereas all K_ii are 0.001
+    problem = Problem(X, y, 1.0, Kernel.polynomial(3, a=1.0, c=-0.9), storage="dense")
+    block, shape = panels.block_of(problem)
+    out = np.zeros(problem.n, dtype=np.float32)
+    panel = single_rows.single_panel(problem)
+    single_rows.fill_single(problem.prepare(), panel, block, shape, 0, 0, problem.n, out)
+    assert np.abs(out - (X @ X[0] - 0.9) ** 3).max() <= single_rows.row_error(problem)
+
+
+def test_a_step_between_examples_that_rounding_makes_equal_does_not_wrap_around() -> None:
+    rng = np.random.default_rng(0)
+    apart = np.sqrt(2.7e-8) / 2  # two examples whose kernel value is 1 in single precision
+    X = rng.normal(size=(3000, 7))
+    X[:, 1] += 12.0
+    y = np.where(rng.random(3000) < 0.5, 1.0, -1.0)
+    X[:20] = 0.02 * rng.normal(size=(20, 7))  # where the kernels of the two differ most
+    X[:20, 0] -= np.sqrt(0.5)
+    y[:20] = 1.0
+    X[-2:] = 0.0
+    X[-1, 0], X[-2, 0], y[-1], y[-2] = apart, -apart, 1.0, -1.0
+    problem = Problem(X, y, 5.4e4, Kernel.gaussian(gamma=1.0), storage="dense")
+    judged(problem, solve(problem, "smo-newton", eps=0.12, verify=False), 0.12)
 
 
 def test_outlying_examples_keep_double_precision() -> None:
