@@ -74,8 +74,8 @@ def solve(
         not checked, and computed again only if its rounding errors could matter.
     verify : bool or "auto"
         Whether to check a result reported as optimal by :func:`~svmrepro.solvers.certify`, after the clock
-        has stopped. If the check fails, the status becomes ``stalled``. "auto" checks if that is quick, or if
-        rounding could matter.
+        has stopped. If the check fails, the status becomes ``stalled``. "auto" checks all examples if that is
+        quick, or if rounding could matter, and otherwise a sample of them if the kernel is not linear.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -122,12 +122,16 @@ def verified(
     """Return a solution, ``stalled`` if the certificate refuses it; see ``verify`` of :func:`solve`."""
     if solution.status != OPTIMAL or not verify:
         return solution
-    from svmrepro.solvers.certificate import certify, worth_verifying
+    from svmrepro.solvers.certificate import certify, quick_sample, worth_verifying
 
-    doubtful = verify != "auto" or worth_verifying(problem, solution, eps)
-    if doubtful and not certify(problem, solution).passes(eps, spec.tolerance_factor):
-        return dataclasses.replace(solution, status=STALLED)
-    return solution
+    sample = None
+    if verify == "auto" and not worth_verifying(problem, solution, eps):
+        sample = quick_sample(problem, solution)
+        if sample is None:
+            return solution
+    if certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor):
+        return solution
+    return dataclasses.replace(solution, status=STALLED)
 
 
 def _checked_start(

@@ -7,6 +7,6 @@ _pairs         pairs of different ranks: loss, violated pairs, multipliers
 """
 
 from svmrepro.solvers.certificate.certificate import Certificate
-from svmrepro.solvers.certificate.optimality import certify, gram_matrix, worth_verifying
+from svmrepro.solvers.certificate.optimality import certify, gram_matrix, quick_sample, worth_verifying
 
-__all__ = ["Certificate", "certify", "gram_matrix", "worth_verifying"]
+__all__ = ["Certificate", "certify", "gram_matrix", "quick_sample", "worth_verifying"]

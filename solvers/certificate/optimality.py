@@ -87,6 +87,7 @@ Vector = npt.NDArray[np.float64]
 _MOST_VALUES = 5e10  # beyond this many kernel values only a sample is judged
 _SAMPLE = 20_000
 _DOUBT = 1e-6  # 1 - the confidence of statements about a sample
+_FEWEST = 20  # examples of a quick sample
 _QUICK = 4e6  # kernel values or stored entries that take a few hundredths of a second to judge
 
 
@@ -172,6 +173,15 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
         norms = float(problem.prepare().norms.max(initial=0.0))
         error = max(error, 2.0 * (problem.d + 24) * UNIT * problem.kernel.gamma * norms)
     return not error * largest * size <= eps
+
+
+def quick_sample(problem: Problem, solution: Solution) -> int | None:
+    """Return at how many examples the KKT conditions can be checked quickly; None if a sample is no use."""
+    if solution.alpha is None or solution.promise != KKT or problem.kernel.name == "linear":
+        return None
+    if getattr(problem.X, "elsewhere", False):
+        return None
+    return min(problem.n, max(_FEWEST, int(_QUICK / max(np.count_nonzero(solution.alpha), 1))))
 
 
 def _largest_value(problem: Problem) -> float:

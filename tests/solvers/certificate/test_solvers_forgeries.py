@@ -108,3 +108,7 @@ def test_verification_takes_the_word_back(monkeypatch: pytest.MonkeyPatch) -> No
     problem = Problem(*cloud(40, 2, 9), 1.0, Kernel.gaussian(0.3))
     assert solve(problem, "smo2").status == "stalled"
     assert solve(problem, "smo2", verify=False).status == "optimal"
+    # Of a large problem, a sample is judged.
+    X, y = cloud(4000, 3, 9)
+    large = Problem(X, np.random.default_rng(0).permutation(y), 0.01, Kernel.gaussian(0.3))
+    assert solve(large, "smo2", eps=0.1).status == "stalled"
