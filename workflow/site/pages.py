@@ -30,7 +30,6 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-from svmrepro.workflow.analysis.number_text import plural, significant
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
@@ -39,6 +38,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import UNASKED, UNMEASURED, after_number
 from svmrepro.workflow.measurement import flagged_runs
+from svmrepro.workflow.number_text import plural, significant
 from svmrepro.workflow.site.page_tables import PageTable, parse_table
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, prose
 from svmrepro.workflow.tables.layout.model import Column
