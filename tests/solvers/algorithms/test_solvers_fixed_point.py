@@ -27,6 +27,15 @@ def best(near, inverses, values, status, size, used, top):
     return fixed_point.best(near, inverses, values, status, size, used, top, 2)
 
 
+def extremes(values: Any, status: Any) -> tuple[int, int, int, int]:
+    """Return the largest value over I_up, its last position, the smallest over I_down, and the largest."""
+    ups, downs = values[(status & 1) != 0], values[(status & 2) != 0]
+    top = int(ups.max(initial=fixed_point.LEAST))
+    where = np.flatnonzero(((status & 1) != 0) & (values == top)).max(initial=-1)
+    bottom = int(downs.min(initial=fixed_point.MOST))
+    return top, int(where), bottom, int(np.abs(values.astype(np.int64)).max(initial=0))
+
+
 @pytest.mark.parametrize("reach", [1, 2**29])
 @pytest.mark.parametrize("size", [0, 16, 4096])
 @pytest.mark.parametrize("used", [1, 32, 33, 64, 65, 128, 200, 256])
@@ -43,11 +52,8 @@ def test_passes_equal_numpy(used: int, size: int, reach: int) -> None:
         expected -= changes[near] - changes[far]
         found = move(near, far, changes, values, status, size, used)
         assert (values == expected).all()
-        ups, downs = expected[(status & 1) != 0], expected[(status & 2) != 0]
-        top = int(ups.max(initial=fixed_point.LEAST))
-        where = np.flatnonzero(((status & 1) != 0) & (expected == top)).max(initial=-1)
-        bottom = int(downs.min(initial=fixed_point.MOST))
-        assert found == (top, where, bottom, int(np.abs(expected.astype(np.int64)).max(initial=0)))
+        assert found == extremes(expected, status)
+        top = found[0]
         slopes = np.where((status & 2) != 0, max(top, 0) - expected.astype(np.int64), 0)
         single = np.maximum(slopes, 0).astype(np.float32)
         gains = single * single * inverses[near]
@@ -140,11 +146,8 @@ def test_passes_over_single_precision_equal_numpy(size: int, reach: int) -> None
         expected = values - change
         found = move_rows(near, far, 0.3 * reach, values, status, size)
         assert (values == expected).all()
-        ups, downs = expected[(status & 1) != 0], expected[(status & 2) != 0]
-        top = int(ups.max(initial=fixed_point.LEAST))
-        where = np.flatnonzero(((status & 1) != 0) & (expected == top)).max(initial=-1)
-        bottom = int(downs.min(initial=fixed_point.MOST))
-        assert found == (top, where, bottom, int(np.abs(expected.astype(np.int64)).max(initial=0)))
+        assert found == extremes(expected, status)
+        top = found[0]
         slopes = np.where((status & 2) != 0, np.maximum(max(top, 0) - expected.astype(np.int64), 0), 0)
         single, two = slopes.astype(np.float32), np.float32(2.0)
         gains = single * single / np.maximum(two - two * near, np.float32(1e-12))
