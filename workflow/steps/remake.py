@@ -17,8 +17,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps import analyse, check, collect, plot, tabulate
-
-MEASUREMENTS = "measurements.parquet"
+from svmrepro.workflow.steps.crate import MEASUREMENTS
 
 FROM_DATA = ("zeros",)
 """Columns of tables that are counted in a data set, not measured; they are not compared."""
