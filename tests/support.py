@@ -1,4 +1,4 @@
-"""What tests of several packages share: commands that end, CSV files, and a measurement."""
+"""What tests of several packages share: the root, commands that end, CSV files, and a measurement."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA
+
+PROJECT = Path(__file__).resolve().parents[1]
 
 _TEXTS = (
     "run_id",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support import ran, unprivileged
+from support import PROJECT, ran, unprivileged
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
@@ -23,7 +23,6 @@ from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import read_lines
 from svmrepro.workflow.steps.measure import measure_job
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 EXPERIMENT = "noise-linear"
 
