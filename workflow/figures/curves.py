@@ -284,9 +284,7 @@ def _far(results: Results, artefact: Artefact) -> int:
     return NEAR * max((n for name in artefact.experiments for n in results.runs.sizes(name)), default=0)
 
 
-def _below(
-    axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]], *, told: bool = False
-) -> None:
+def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]], *, told: bool) -> None:
     """Mark points below the axis with arrows; a logarithmic axis does not show values of zero or less.
 
     With ``told`` the value is written above its arrow.

@@ -30,7 +30,7 @@ def name_cells(problem: PermutedProblem) -> dict[str, Cell]:
     return {"experiment": prose(problem.title), "paper_n": paper, "n": n}
 
 
-def mean_cell(values: Sequence[float], digits: int = 3) -> Cell:
+def mean_cell(values: Sequence[float], digits: int) -> Cell:
     """Return the cell of a mean with its interval; a dash if there are no values."""
     return estimate(mean_interval(values), digits=digits) if values else BLANK
 
