@@ -55,7 +55,7 @@ def claim(**changes):
     return Claim(**fields | {"rule": {"at-least": 1.0}} | changes)
 
 
-def finding(value, low=None, high=None):
+def finding(value, low, high):
     return Finding("f", Interval(value, low, high))
 
 

@@ -51,8 +51,8 @@ def paired(full, folder):
     return PairedRuns(*sides)
 
 
-def of_row(row, contender="smo", n="1605", experiment="adult-linear"):
-    return (row["experiment"], row["n"], row["contender"]) == (experiment, n, contender)
+def of_row(row, contender="smo"):
+    return (row["experiment"], row["n"], row["contender"]) == ("adult-linear", "1605", contender)
 
 
 def found(pair, contender="smo"):

@@ -62,8 +62,8 @@ def test_passes_equal_numpy(used: int, size: int, reach: int) -> None:
         assert place == np.flatnonzero((gains == gain) & (slopes > 0)).max(initial=-1)
 
 
-def binary_problem(C: float, gamma: float = 0.05, n: int = 900) -> Problem:
-    X, y = words(n, 200, share=0.2)
+def binary_problem(C: float, gamma: float = 0.05) -> Problem:
+    X, y = words(900, 200, share=0.2)
     X[350:420] = X[:70]
     return Problem(X, y, C, Kernel.gaussian(gamma=gamma), storage="bits")
 
@@ -156,12 +156,12 @@ def test_passes_over_single_precision_equal_numpy(size: int, reach: int) -> None
         assert place == np.flatnonzero((gains == gain) & (slopes > 0)).max(initial=-1)
 
 
-def dense_problem(C: float, gamma: float = 0.1, n: int = 1300, far: float = 0.0) -> Problem:
+def dense_problem(C: float, gamma: float = 0.1, far: float = 0.0) -> Problem:
     """Return a problem whose rows are in single precision, with copies of some examples."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(n, 7))
+    X = rng.normal(size=(1300, 7))
     X[350:420] = X[:70]
-    y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=1300) > 0.0, 1.0, -1.0)
     return Problem(X + far, y, C, Kernel.gaussian(gamma=gamma), storage="dense")
 
 
