@@ -139,7 +139,6 @@ class Cluster:
         return {line.split()[0]: line.split()[1].rstrip("*") for line in lines if len(line.split()) == 2}
 
     def start_node(self, node: str) -> None:
-        """Start or restart a node."""
         self._run("slurmd", "-D", "-N", node, key=f"slurmd-{node}")
 
     def running(self) -> dict[str, str]:
