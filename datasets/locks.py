@@ -42,7 +42,7 @@ def open_locked(path: Path, flags: int = 0) -> Iterator[int]:
 
 
 @contextmanager
-def hold_one(paths: Sequence[Path], waiting: Waiting | None = None) -> Iterator[int]:
+def hold_one(paths: Sequence[Path], waiting: Waiting | None) -> Iterator[int]:
     """Acquire any one of several lock files, each of which names its last holder; yield its index."""
     with ExitStack() as stack:
         descriptors = [stack.enter_context(_opened(path)) for path in paths]

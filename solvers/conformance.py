@@ -280,19 +280,14 @@ def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult
 
 def _basic(case: _Case, outcome: _Outcome) -> Iterator[CheckResult]:
     """Yield the findings that each call gives."""
-    yield CheckResult(
-        "inputs", case.name, not outcome.changed, _told("changed: ", ", ".join(outcome.changed))
-    )
+    changed = f"changed: {', '.join(outcome.changed)}" if outcome.changed else ""
+    yield CheckResult("inputs", case.name, not outcome.changed, changed)
     if outcome.raised:
         return
     yield CheckResult("result", case.name, not outcome.malformed, outcome.malformed)
     if outcome.solution is not None and not outcome.malformed:
         lie = _dishonest(case, outcome.solution)
         yield CheckResult("honest", case.name, not lie, lie)
-
-
-def _told(before: str, text: str) -> str:
-    return before + text if text else ""
 
 
 def _solved(case: _Case, outcome: _Outcome) -> CheckResult:

@@ -1,14 +1,17 @@
-"""What tests of several packages share: commands that end, CSV files, and a measurement."""
+"""What tests of several packages share: the root, commands that end, CSV files, and a measurement."""
 
 from __future__ import annotations
 
 import csv
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA
+
+PROJECT = Path(__file__).resolve().parents[1]
 
 _TEXTS = (
     "run_id",
@@ -40,6 +43,15 @@ def measurement(**fields: Any) -> dict[str, Any]:
 def ran(*words: object, timeout: float = 900, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; `timeout` is to end tests that hang, and measures nothing."""
     return subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=timeout, **options)
+
+
+def unprivileged(arguments: Sequence[str] = ()) -> list[str]:
+    """Return a command that runs without a superuser's right to write anywhere.
+
+    Root keeps its user id, and hence the right to read its interpreter, but loses every capability.
+    """
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    return [*(drop if os.getuid() == 0 else []), *arguments]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ files           files that are either complete or absent
 archives        published runs as archives
 locks           locks between processes
 fingerprints    decides when a result is out of date
+number_text     formatting of numbers
 from_source     makes ``svmrepro`` importable from a clone, without an installation
 statistics/     intervals, exponents, paired tests
 configuration/  what a run measures: read, merged, validated; its jobs and paths

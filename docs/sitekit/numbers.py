@@ -64,7 +64,6 @@ class Numbers:
             "entries": self.entries,
             "printed": self.printed,
             "printed_column": self.printed_column,
-            "rows": self.rows,
             "extent": self.extent,
             "runs": self.runs,
             "claim": self.claim,
@@ -108,23 +107,11 @@ class Numbers:
 
     def entries(self, table: str, column: str, **where: object) -> list[str]:
         """Return a column of a reference run's table as it stands there, of the rows that fit, if any."""
-        path = self._root / "results" / "reference" / f"{table}.csv"
-        rows = self._rows(path, where)
-        if column not in rows:
-            raise TextError(f"{path.name} has no column {column!r}")
-        return list(rows[column])
+        return self._entries(self._root / "results" / "reference" / f"{table}.csv", column, where)
 
     def printed_column(self, table: str, column: str) -> list[str]:
         """Return a column of ``config/papers``, as it stands there."""
-        path = self._root / "config" / "papers" / f"{table}.csv"
-        rows = self._rows(path, {})
-        if column not in rows:
-            raise TextError(f"{path.name} has no column {column!r}")
-        return list(rows[column])
-
-    def rows(self, table: str) -> int:
-        """Return how many rows a reference run's table has."""
-        return len(self._rows(self._root / "results" / "reference" / f"{table}.csv", {}))
+        return self._entries(self._root / "config" / "papers" / f"{table}.csv", column, {})
 
     def extent(self, name: str) -> str:
         """Return the smallest and the largest value that a claim, ``scale/paper/id``, found."""
@@ -173,7 +160,7 @@ class Numbers:
     def run_of(self, paper: str, table: str = "claims") -> Run:
         """Return where and when the reference run ``scale/paper``, or one table of it, was measured."""
         path = self._root / "results" / "reference" / paper / f"{table}.md"
-        found = _RUN.search(self._text(path))
+        found = _RUN.search(self._file(path).read_text(encoding="utf-8"))
         if found is None:
             raise TextError(f"{path} does not say when it was measured")
         return Run(
@@ -204,6 +191,12 @@ class Numbers:
         except ValueError:
             return str(row[column])
 
+    def _entries(self, path: Path, column: str, where: dict[str, object]) -> list[str]:
+        rows = self._rows(path, where)
+        if column not in rows:
+            raise TextError(f"{path.name} has no column {column!r}")
+        return list(rows[column])
+
     def _one(self, path: Path, where: dict[str, object]) -> pd.Series:
         rows = self._rows(path, where)
         if len(rows) != 1:
@@ -219,21 +212,19 @@ class Numbers:
         return rows
 
     def _read_table(self, path: Path) -> pd.DataFrame:
-        self._text(path)
-        return pd.read_csv(path, dtype=str, keep_default_na=False)
+        return pd.read_csv(self._file(path), dtype=str, keep_default_na=False)
 
     def _read_parquet(self, paper: str) -> pd.DataFrame:
-        path = self._root / "results" / "reference" / paper / "measurements.parquet"
-        if not path.is_file():
-            raise TextError(f"there is no {path.relative_to(self._root)}")
-        self.read.add(path)
-        return pd.read_parquet(path)
+        return pd.read_parquet(
+            self._file(self._root / "results" / "reference" / paper / "measurements.parquet")
+        )
 
-    def _text(self, path: Path) -> str:
+    def _file(self, path: Path) -> Path:
+        """Note that a file is read; one that is not there is a TextError."""
         if not path.is_file():
             raise TextError(f"there is no {path.relative_to(self._root)}")
         self.read.add(path)
-        return path.read_text(encoding="utf-8")
+        return path
 
 
 # -- as words -----------------------------------------------------------------------------------------

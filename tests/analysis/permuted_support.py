@@ -61,17 +61,18 @@ def measured(
     names: Collection[str] = NAMES,
     change: Callable[[dict[str, Any]], object] = lambda line: None,
     *,
+    paper: str = PAPER,
     scale: str = "paper",
     permutations: int = 10,
     gain: Gain = usual,
     **made: Any,
 ) -> Config:
     """Return the configuration of some experiments whose records, modified in place, were analysed."""
-    config = paper_config(folder, PAPER, {name: {"permutations": permutations} for name in names}, scale)
+    config = paper_config(folder, paper, {name: {"permutations": permutations} for name in names}, scale)
     lines = {
         name: records(config, experiment, gain)
-        for name, experiment in config.papers[PAPER].experiments.items()
+        for name, experiment in config.papers[paper].experiments.items()
     }
     for line in (line for found in lines.values() for line in found):
         change(line)
-    return analyse(config, lines, PAPER, **made)
+    return analyse(config, lines, paper, **made)

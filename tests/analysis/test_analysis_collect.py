@@ -10,9 +10,9 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
 
 
-def collected(config, name):
-    analyse.run(config, synthetic.PAPER, name)
-    return paths.measurements(config, synthetic.PAPER, name)
+def collected(config):
+    analyse.run(config, synthetic.PAPER, "noise-linear")
+    return paths.measurements(config, synthetic.PAPER, "noise-linear")
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def config(tmp_path):
 def test_every_line_becomes_one_tidy_row(config):
     lines = synthetic.records(config, "noise-linear", flagged=lambda label, n, repeat: repeat == 0)
     synthetic.write_records(config, {"noise-linear": lines})
-    rows = rows_of(collected(config, "noise-linear"))
+    rows = rows_of(collected(config))
     assert len(rows) == len(lines)
     first = next(row for row in rows if row["contender"] == "smo" and row["repeat"] == "0")
     line = next(line for line in lines if line["contender"] == "smo" and line["repeat"] == 0)
@@ -38,12 +38,12 @@ def test_a_run_twice_in_the_files_and_a_cut_file_are_refused(config):
     lines = synthetic.records(config, "noise-linear")
     synthetic.write_records(config, {"noise-linear": [*lines, lines[3]]})
     with pytest.raises(StepError, match="was already measured"):
-        collected(config, "noise-linear")
+        collected(config)
     synthetic.write_records(config, {"noise-linear": lines})
     (path,) = paths.job_files(config, synthetic.PAPER, "noise-linear")
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(StepError, match=rf"{path.name}:\d+:"):
-        collected(config, "noise-linear")
+        collected(config)
 
 
 def test_joining_keeps_every_row_and_column(full):
@@ -85,7 +85,7 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
         if line["flagged"] and line["cpu_seconds"]:
             line["cpu_seconds"] *= 50
     synthetic.write_records(config, {"noise-linear": lines})
-    runs = read_runs([collected(config, "noise-linear")])
+    runs = read_runs([collected(config)])
     mixed, all_flagged = (runs.group("noise-linear", "smo", n) for n in (1000, 500))
     repeats = 1 + max(line["repeat"] for line in lines)
     assert len(mixed.solved) == repeats and len(mixed.timed) == repeats - 1 and not mixed.all_flagged
@@ -130,7 +130,7 @@ def test_a_kill_between_two_contenders_loses_a_pair_of_seconds_and_none_of_count
     for line in killed[1:]:
         line["run_id"] = "after the kill"
     synthetic.write_records(config, {"noise-linear": lines})
-    collected(config, "noise-linear")
+    collected(config)
     first = killed[0]["contender"]
     repeats = 1 + max(line["repeat"] for line in lines)
     for row in rows_of(paths.ratios(config, synthetic.PAPER, "noise-linear")):

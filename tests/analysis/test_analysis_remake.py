@@ -3,18 +3,17 @@
 import csv
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import analysis_support as synthetic
 import pyarrow.parquet as pq
 import pytest
+from support import PROJECT
 from svmrepro.workflow.analysis import parquet, tidy
 from svmrepro.workflow.analysis.columns import field_of
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import collect, remake
 
-PROJECT = Path(__file__).resolve().parents[2]
 COMMITTED = sorted((PROJECT / "results" / "reference").glob("*/*/measurements.parquet"))
 
 

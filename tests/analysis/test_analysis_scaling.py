@@ -130,3 +130,13 @@ def test_difference_of_intervals_recovers_variances():
     assert not Interval(1.0, 0.9, 1.05).overlaps(Interval(1.2, 1.1, 1.3))
     with pytest.raises(ValueError, match="does not hold"):
         Interval(1.0, 2.0, 3.0)
+
+
+def test_quotient_of_intervals_recovers_variances_of_logarithms():
+    above, below = Interval(4.0, 2.0, 8.0), Interval(2.0, 1.0, 4.0)
+    half = np.exp(np.sqrt(2) * np.log(2))
+    assert above.over(below).ends == pytest.approx((2.0 / half, 2.0 * half))
+    assert above.over(Interval(2.0)) == Interval(pytest.approx(2.0))
+    # Ends beyond all floats are none.
+    wide = Interval(1e100, 1e-100, 1e100).over(Interval(1e-100, 1e-308, 1e-100))
+    assert wide == Interval(pytest.approx(1e200, rel=1e-9))

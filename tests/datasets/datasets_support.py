@@ -203,9 +203,9 @@ class Site:
     def serve(self, answer: bytes | Answer, path: str = "/toy") -> None:
         self.server.answers[path] = answer
 
-    def offer(self, content: bytes, path: str = "/toy", **more: object) -> None:
-        """Make this content the set, at one path of the server."""
-        self.files = toy_file(content, f"{self.server.url}{path}", **more)
+    def offer(self, content: bytes, **more: object) -> None:
+        """Make this content the set, at the server."""
+        self.files = toy_file(content, f"{self.server.url}/toy", **more)
 
     def fetch(self, into: str = "data", **options: Any) -> StoredFile:
         return ensure_file(self.entry, "toy", self.folder / into, **{"network": self.network, **options})

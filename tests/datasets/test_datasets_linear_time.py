@@ -78,11 +78,6 @@ def smaller(entry, sizes):
     return replace(entry, files=files, parts=parts)
 
 
-def use(monkeypatch, *entries):
-    known = {entry.name: entry for entry in entries}
-    monkeypatch.setattr(loading, "registry", lambda: Registry(known, {}))
-
-
 MEASURES = np.random.default_rng(2).integers(0, 3000, (60, 10))
 TYPES = np.arange(60) % 7 + 1
 
@@ -101,7 +96,8 @@ def covertype(tmp_path, monkeypatch):
     known = registry().downloaded
     assert known["covertype-1"].rows == 522_911 and known["covertype-1"].parts["test"].rows == 58_101
     full = smaller(known["covertype-1"], {581_012: 60, 522_911: 54, 58_101: 6})
-    use(monkeypatch, full, known["covertype-sample"])
+    entries = {entry.name: entry for entry in (full, known["covertype-sample"])}
+    monkeypatch.setattr(loading, "registry", lambda: Registry(entries, {}))
     return put(tmp_path / "mirror" / "covertype" / "covtype.data", COVER)
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ran
+from support import PROJECT, ran
 from svmrepro.workflow.configuration.model import config_dir, load_config
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ("solvers", "datasets", "workflow")
 
 

@@ -47,7 +47,6 @@ def wrong(problem, eps, time_limit):
 
 
 def failing(problem, eps, time_limit):
-    """Raise."""
     raise ArithmeticError("it went\nwrong")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support import ran
+from support import PROJECT, ran, unprivileged
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
@@ -23,7 +23,6 @@ from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import read_lines
 from svmrepro.workflow.steps.measure import measure_job
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 EXPERIMENT = "noise-linear"
 
@@ -142,13 +141,3 @@ def on_full_disk(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     if ran(*private, mount).returncode:
         pytest.skip("this machine lets no file system be mounted")
     return ran(*private, f'{mount} && exec "$0" -c "$1"', sys.executable, script, env=environment())
-
-
-def unprivileged(arguments: Sequence[str]) -> list[str]:
-    """
-    Return a command that runs without a superuser's right to write anywhere.
-
-    Root keeps its user id, and hence the right to read its interpreter, but loses every capability.
-    """
-    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-    return [*(drop if os.getuid() == 0 else []), *arguments]

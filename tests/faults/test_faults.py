@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import ran
+from support import PROJECT, ran
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.judgement.reference_check import compare
 from toy_runs import CONTENDERS
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = Path(__file__).with_name("toy_runs.py")
 
 

@@ -170,7 +170,6 @@ def _lock_owner(path: Path) -> None:
 
 
 def arrays() -> Iterator[Target]:
-    """Yield the targets."""
     yield Target("arrays/block", _block_files(), _block, (ValueError,))
     yield Target("arrays/prepared", _archives(), on_file(_prepared, "prepared.npz"), ())
     marker = json.dumps({"name": "adult", "available": True, "missing": ["x"], "tried": 5.0}).encode()

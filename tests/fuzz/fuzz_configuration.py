@@ -87,10 +87,8 @@ def _config_folder() -> Path:
     return target
 
 
-def _loaded(overrides: Any, scale: str = "smoke") -> None:
-    config = load_config(
-        overrides if "scale" in overrides else {"scale": scale, **overrides}, _config_folder()
-    )
+def _loaded(overrides: Any) -> None:
+    config = load_config({"scale": "smoke", **overrides}, _config_folder())
     path = folder() / "resolved.json"
     path.write_text(dump_config(config))
     assert read_config(path) == config

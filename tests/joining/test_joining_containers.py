@@ -2,12 +2,10 @@
 
 import os
 import shutil
-from pathlib import Path
 
-from support import ran
+from support import PROJECT, ran
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDER = ROOT / "containers"
+FOLDER = PROJECT / "containers"
 
 
 def test_the_entry_copies_compiled_code_once_and_passes_its_words(tmp_path):

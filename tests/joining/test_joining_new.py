@@ -7,7 +7,6 @@ import pytest
 import yaml
 from support import ran
 from svmrepro.solvers.conformance import check
-from svmrepro.workflow.commands import new
 from svmrepro.workflow.configuration import config_dir, load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import skeleton_writer
@@ -87,4 +86,3 @@ def test_nothing_is_overwritten(tmp_path):
     with pytest.raises(StepError, match=r"my-svm/my_svm/__init__\.py exists already"):
         skeleton_writer.write("solver", "my-svm", tmp_path)
     assert not (tmp_path / "my-svm" / "experiment.yaml").exists()
-    assert new.__doc__

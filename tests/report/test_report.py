@@ -6,15 +6,13 @@ It uses the results of this checkout, which ``./run test`` makes before its test
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 from report_browser import Watched, chromium, lack
-from support import ran, rows_of
+from support import PROJECT, ran, rows_of
 from svmrepro.workflow.configuration.model import load_config
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 REPORT = PROJECT / "results" / "smoke" / "report.html"
 CONFIG = PROJECT / "config"
 PAPERS = {

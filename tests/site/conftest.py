@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from site_support import EXPERIMENT, PAPER, PROJECT, figure, lines, table
-from support import write_rows
+from site_support import EXPERIMENT, PAPER, figure, lines, table
+from support import PROJECT, write_rows
 from svmrepro.workflow.figures.style import write
 from svmrepro.workflow.measurement.journal_line import dump_lines
 from svmrepro.workflow.site.pages import write_site

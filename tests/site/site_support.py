@@ -1,14 +1,11 @@
 """The parts of a small run: measurements, a table and a figure, made without measuring."""
 
-from pathlib import Path
-
 from matplotlib.figure import Figure
 from support import measurement
 from svmrepro.workflow.figures.style import new_figure
 from svmrepro.workflow.tables.layout.cells import Cell, count, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
-PROJECT = Path(__file__).resolve().parents[2]
 PAPER, EXPERIMENT = "platt1998", "adult-linear"
 
 

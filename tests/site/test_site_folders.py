@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
-from site_support import EXPERIMENT, PAPER, PROJECT, figure, lines, table
-from support import ran, rows_of, write_rows
+from site_support import EXPERIMENT, PAPER, figure, lines, table
+from support import PROJECT, ran, rows_of, write_rows
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
 from svmrepro.workflow.configuration import load_config, paths

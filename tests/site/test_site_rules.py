@@ -1,7 +1,7 @@
 """The page with the graph of the rules."""
 
 import pytest
-from site_support import PROJECT
+from support import PROJECT
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.site import rule_graph
 from svmrepro.workflow.site.rule_graph import RuleNode, drawing

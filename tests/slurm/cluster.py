@@ -139,7 +139,6 @@ class Cluster:
         return {line.split()[0]: line.split()[1].rstrip("*") for line in lines if len(line.split()) == 2}
 
     def start_node(self, node: str) -> None:
-        """Start or restart a node."""
         self._run("slurmd", "-D", "-N", node, key=f"slurmd-{node}")
 
     def running(self) -> dict[str, str]:
@@ -203,10 +202,10 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, nodes: int = 2, cores: int = 2) -> Iterator[Cluster]:
-    """Provide a Slurm, with fewer nodes than requested if it allows only one slurmd per host."""
-    for count in range(nodes, 0, -1):
-        made = Cluster(folder / f"with-{count}", count, cores)
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """Provide a Slurm with two nodes, or one if it allows only one slurmd per host."""
+    for count in (2, 1):
+        made = Cluster(folder / f"with-{count}", count, cores=2)
         try:
             try:
                 made.start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import os
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from solver_cases import FAMILIES, biased, judged
+from support import rows_of
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, certify, solve
 
@@ -23,8 +23,7 @@ pytestmark = pytest.mark.skipif(MIRROR is None, reason="SVMREPRO_MIRROR is not s
 
 def parameters() -> list[Any]:
     """Return a test for each size of the paper and solver; those that take minutes are marked slow."""
-    with TIMINGS.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["dataset"] in ("adult", "web")]
+    rows = [row for row in rows_of(TIMINGS) if row["dataset"] in ("adult", "web")]
     return [
         pytest.param(
             row,

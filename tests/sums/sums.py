@@ -64,7 +64,6 @@ class Combination:
 
 
 def combinations() -> tuple[Combination, ...]:
-    """Return every combination."""
     features = binding.get_host_cpu_features()
     without = ",".join(
         f"{'-' if name.startswith('avx512') or not on else '+'}{name}"

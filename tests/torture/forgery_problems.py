@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from exact import HINGE, PAIRS, SQUARED, Exact
 from svmrepro.solvers import Kernel, Problem, Solution
-from torture_problems import Vector
+from torture_problems import Vector, two_classes
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,8 @@ def small(kind_name: str, seed: int) -> Small:
         if (y == y[0]).all():
             y[0] += 1.0
     else:
-        y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) * X.std() > np.median(X), 1.0, -1.0)
-        if (y == y[0]).all():
-            y[rng.integers(n)] *= -1
+        above = X @ rng.normal(size=d) + rng.normal(size=n) * X.std() > np.median(X)
+        y = two_classes(rng, np.where(above, 1.0, -1.0))
     kernel = Kernel.linear()
     choice = rng.random()
     if not kind.linear and choice < 0.3:

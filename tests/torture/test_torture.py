@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torture
 from exact import PAIRS, SQUARED, Exact
-from svmrepro.solvers import SOLVERS, Kernel, Solution, solve
+from svmrepro.solvers import SOLVERS, Kernel, solve
 from torture_problems import FAMILIES, draw
 from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, Judged, biases, judge, solve_one, suits
 
@@ -75,11 +75,6 @@ def test_lower_bounds_of_cutting_planes_are_below_the_optimum(name: str, family:
             assert outcome.verdict == SOLVED or family not in MODERATE, (seed, solution)
 
 
-def solved(name: str = "smo2") -> tuple[Judged, Solution]:
-    judged = Judged(draw("decades", 1))
-    return judged, solve(judged.draw.problem(biases(name)), name)
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -93,7 +88,8 @@ def solved(name: str = "smo2") -> tuple[Judged, Solution]:
     ],
 )
 def test_dishonesty_would_be_found(changes: dict[str, object], said: str) -> None:
-    judged, solution = solved()
+    judged = Judged(draw("decades", 1))
+    solution = solve(judged.draw.problem(bias=True), "smo2")
     assert judge(judged, "smo2", solution, 1e-3, 10.0).verdict == SOLVED
     if "alpha" in changes:
         changes = {"alpha": np.full(judged.draw.n, changes["alpha"])}

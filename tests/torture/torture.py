@@ -67,7 +67,6 @@ class Journal:
         return [Outcome(**entry) for entry in entries if entry.pop("source") == self.source]
 
     def add(self, outcome: Outcome) -> None:
-        """Append an outcome."""
         if self.path is not None:
             with self.path.open("a") as stream:
                 stream.write(json.dumps({"source": self.source, **asdict(outcome)}) + "\n")

@@ -53,7 +53,6 @@ class Draw:
         return bool((np.abs(self.y) != 1).any())
 
     def problem(self, bias: bool) -> Problem:
-        """Return the problem."""
         return Problem(self.X, self.y, self.C, self.kernel, bias=bias, storage=self.storage)
 
 

@@ -105,7 +105,6 @@ def solve_one(draw: Draw, name: str, time_limit: float, eps: float) -> tuple[Sol
 
 
 def judge(judged: Judged, name: str, solution: Solution, eps: float, time_limit: float) -> Outcome:
-    """Judge a solution."""
     draw, exact, spec = judged.draw, judged.exact(name), SOLVERS[name]
     faults = malformed(exact, solution, spec.loss)
     if solution.cpu_seconds > time_limit + 1.0:

@@ -10,7 +10,6 @@ step_lengths       histograms of step lengths
 tidy               records as tidy CSV
 parquet            a paper's results as Parquet, with typed columns
 fits               exponents and ratios of an experiment, as CSV
-number_text        formatting of numbers
 columns            what the columns of measurements mean, and their units
 field_types        valid contents of the fields of a file
 """

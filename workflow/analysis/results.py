@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import (
     NO_DATA,
@@ -28,6 +27,7 @@ from svmrepro.workflow.analysis.runs import (
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
 from svmrepro.workflow.measurement.flagged_runs import STEAL
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.statistics import FEWEST_SIZES, Fit, Interval
 
 ACRONYMS = {

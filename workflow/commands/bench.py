@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
-    from svmrepro.workflow.analysis.number_text import plural
     from svmrepro.workflow.configuration import as_called
     from svmrepro.workflow.joining import bench_run, bench_settings
+    from svmrepro.workflow.number_text import plural
 
     for name in ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows"):
         value = getattr(given, name)

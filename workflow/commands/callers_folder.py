@@ -23,20 +23,15 @@ def folder() -> Path:
 
 def given(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that exists; one in the root of the clone counts, too."""
-    there = _there(path)
+    there = made(path)
     return there if there.exists() or not Path(path).exists() else Path(path)
 
 
 def made(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file that a command is asked to write."""
-    return _there(path)
+    """Return the path of a file that a command is asked to write: in the caller's folder if relative."""
+    return Path(path) if folder() == Path.cwd() else folder() / path
 
 
 def shown(path: Path) -> Path:
     """Return a path by which the caller finds a file of this process's folder."""
     return path if folder() == Path.cwd() else path.absolute()
-
-
-def _there(path: str | os.PathLike[str]) -> Path:
-    """Return a path that is relative to the caller's folder; unchanged if that is the current one."""
-    return Path(path) if folder() == Path.cwd() else folder() / path

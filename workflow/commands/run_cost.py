@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import Forecast, duration
+from svmrepro.workflow.number_text import plural
 
 #: Seconds of compiling a combination of solver, kernel and storage, and of a step that measures nothing.
 COMPILE_SECONDS, STEP_SECONDS = 2.0, 2.0

@@ -8,7 +8,6 @@ the exponents and the ratios of two contenders' seconds within each run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,9 +46,6 @@ NAMES = {
     WORK: "counted work",
 }
 """Numbers shown for each row; the terms of the counted work are summed."""
-
-_FARTHEST = 700.0
-"""Logarithm of the largest float; an interval with an end beyond it carries no information."""
 
 RowKey = tuple[str, str, int, str, str]
 """Paper, experiment, n, contender, and point on the experiment's axis ("" without an axis)."""
@@ -182,17 +178,6 @@ def claim_change(here: str, there: str) -> str:
     return ALONE if {here, there} & {"", UNMEASURED} else CHANGED
 
 
-def ratio_of_ratios(here: Interval, there: Interval) -> Interval:
-    """Return the quotient of two ratios from independent runs, with a 95 % interval.
-
-    The interval is that of Zou and Donner (`Interval.minus`), applied to the logarithms.
-    """
-    difference = _log(here).minus(_log(there))
-    if difference.ends is None or max(map(abs, difference.ends)) > _FARTHEST:
-        return Interval(math.exp(difference.value))
-    return Interval(*(math.exp(end) for end in (difference.value, *difference.ends)))
-
-
 def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
     """Return the ratios of pairs; 0 / 0 counts as 1, and pairs with a single zero are omitted."""
     found = []
@@ -202,12 +187,6 @@ def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:
         elif a and b and (a > 0) == (b > 0):
             found.append(a / b)
     return found
-
-
-def _log(ratio: Interval) -> Interval:
-    if ratio.ends is None or ratio.ends[0] <= 0:
-        return Interval(math.log(ratio.value))
-    return Interval(*(math.log(number) for number in (ratio.value, *ratio.ends)))
 
 
 def _verdict(

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from svmrepro.workflow.analysis.number_text import plural, significant
 from svmrepro.workflow.analysis.results import short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
 from svmrepro.workflow.comparison.paired_runs import (
@@ -24,9 +23,9 @@ from svmrepro.workflow.comparison.paired_runs import (
     MatchedRow,
     PairedRuns,
     claim_change,
-    ratio_of_ratios,
 )
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
+from svmrepro.workflow.number_text import plural, significant
 from svmrepro.workflow.statistics import Fit, Interval
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, estimate, exponent, missing, prose
@@ -122,8 +121,8 @@ def _tallies(pair: PairedRuns, paper: str) -> dict[Column, int]:
         _compatible(_difference(*both)) for key, both in pair.exponents.items() if key[0] == paper
     )
     ratios = Counter(
-        _compatible(ratio_of_ratios(*both), at=1.0)
-        for key, both in pair.ratios.items()
+        _compatible(here.over(there), at=1.0)
+        for key, (here, there) in pair.ratios.items()
         if key[0] == paper and key[-1] == CPU
     )
     return {
@@ -231,7 +230,7 @@ def ratios(pair: PairedRuns, papers: Sequence[str]) -> Table:
             continue
         named = {"paper": prose(paper), "experiment": prose(experiment), "n": count(n)}
         row = rows.setdefault(key[:-1], {**named, "contenders": prose(f"{above} / {below}")})
-        change = ratio_of_ratios(here, there)
+        change = here.over(there)
         row[f"{quantity}_{HERE}"], row[f"{quantity}_{THERE}"] = estimate(here), estimate(there)
         row[f"{quantity}_change"] = estimate(change)
         if quantity == CPU:

@@ -220,7 +220,8 @@ def _experiment(
         if each is not None:
             with under("contenders", label):
                 contenders[label] = _contender(label, each, entry, settings, kernel)
-                if each.warm and (grid is None or ":" in str(each.solver) or not _starts(each.solver)):
+                solver = str(each.solver)
+                if each.warm and (grid is None or ":" in solver or not SOLVERS[solver].starts):
                     raise Fault(("warm",), "needs a grid, and a solver that takes a start")
     permutations = given(entry.permutations, None)
     override = (settings.experiments.get(paper) or {}).get(name)
@@ -272,10 +273,6 @@ def _stand_in(dataset: str, own: Collection[str]) -> str:
     """Return the data set for which the registry says that this one stands in, "" if none."""
     entry = None if dataset in own else datasets.describe(dataset)
     return "" if entry is None or isinstance(entry, datasets.UserEntry) else entry.stand_in_for or ""
-
-
-def _starts(solver: object) -> bool:
-    return SOLVERS[str(solver)].starts
 
 
 def _float(value: Number | UnsetType) -> float | None:

@@ -18,7 +18,6 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, MarkerStyle
 from matplotlib.transforms import offset_copy
 from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, by_place, curve, one_example
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.printed_numbers import OPTIMA, TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
@@ -39,6 +38,7 @@ from svmrepro.workflow.figures.style import (
     pairs_of_dots,
     whiskers,
 )
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 
 _SOLID = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (VIOLET, "D"), (INK, "v"))
@@ -284,9 +284,7 @@ def _far(results: Results, artefact: Artefact) -> int:
     return NEAR * max((n for name in artefact.experiments for n in results.runs.sizes(name)), default=0)
 
 
-def _below(
-    axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]], *, told: bool = False
-) -> None:
+def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]], *, told: bool) -> None:
     """Mark points below the axis with arrows; a logarithmic axis does not show values of zero or less.
 
     With ``told`` the value is written above its arrow.

@@ -10,13 +10,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, NOT_INSTALLED
 from svmrepro.workflow.configuration.model import Artefact, Experiment
 from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.axes import off_axis, powers_of_ten
 from svmrepro.workflow.figures.style import Look
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval
 
 _COLOURS = ("#4b5563", "#a16207", "#0f766e", "#be185d", "#1d4ed8")

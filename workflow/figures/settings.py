@@ -10,13 +10,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.axes import off_axis
 from svmrepro.workflow.figures.style import DOTS, LOOKS, PAGE, bar, entry, new_figure, stripes
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import FEWEST_SPREAD
 
 TIME_LOOK, WORK_LOOK = LOOKS[0], LOOKS[1]

@@ -8,11 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.step_lengths import WIDTH, edges, length, lengths
 from svmrepro.workflow.configuration.model import Artefact, Experiment
 from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, entry, new_figure
+from svmrepro.workflow.number_text import plural
 
 COLUMNS = 3
 

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import COLUMN, GHOST, PAGE, Look, contender_looks, entry, new_figure
+from svmrepro.workflow.number_text import plural
 
 if TYPE_CHECKING:  # the other kinds of figures need no solvers
     from svmrepro.solvers import Problem

@@ -8,13 +8,13 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.paired_contenders import ITERATIONS, PermutedProblem, pair_up
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.axes import outer_labels
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure
+from svmrepro.workflow.number_text import plural
 
 SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, label, look."""

@@ -20,12 +20,12 @@ from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.datasets.validation import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.fingerprints import solver_fingerprint
+from svmrepro.workflow.number_text import plural
 
 PAPER = "bench"
 """Name of the paper that a bench is."""

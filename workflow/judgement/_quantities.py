@@ -13,7 +13,6 @@ a curve, other sizes give another slope.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence, Set
 from functools import partial
 
@@ -157,7 +156,7 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
         one, other = top.interval(CPU), bottom.interval(CPU)
         if one is None or other is None:
             return bottom.reason or "not measured"
-        return _quotient(one, other)
+        return one.over(other)
 
     def paper(name: str, row: SizeRow) -> float | None:
         found = printed.problem_ratios(results.numbers, {**spec, "experiments": [name]})
@@ -256,17 +255,6 @@ def _exponent(
         series = own_sizes(experiment, series) if own else series
         fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
     return fit.exponent if fit.exponent and fit.points >= 3 else f"{fit.points} of at least 3 sizes measured"
-
-
-def _quotient(above: Interval, below: Interval) -> Interval:
-    """Return the quotient of two independent medians of positive values."""
-    return _each(math.exp, _each(math.log, above).minus(_each(math.log, below)))
-
-
-def _each(function: Callable[[float], float], of: Interval) -> Interval:
-    """Return an interval with an increasing function of its value and of its ends, if it has any."""
-    low, high = (None if end is None else function(end) for end in (of.low, of.high))
-    return Interval(function(of.value), low, high)
 
 
 def _largest(results: Results, name: str, contender: str) -> int:

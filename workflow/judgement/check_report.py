@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.judgement.claims import UNMEASURED, VERDICTS
 from svmrepro.workflow.judgement.reference_check import ReferenceCheck
+from svmrepro.workflow.number_text import plural
 
 Verdicts = Mapping[str, Sequence[Mapping[str, str]]]
 """Paper -> rows of its table of claims."""

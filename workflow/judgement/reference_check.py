@@ -21,9 +21,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.judgement.claims import FAILS, HELD, TOO_SMALL, UNDECIDED
+from svmrepro.workflow.number_text import plural
 
 TOLERANCE = 0.02
 """Relative difference allowed between different machines."""

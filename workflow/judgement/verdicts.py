@@ -32,7 +32,6 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.printed_numbers import TIMINGS, PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
@@ -49,6 +48,7 @@ from svmrepro.workflow.judgement.claims import (
     UNMEASURED,
     Claim,
 )
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 
 FEWEST_TOGETHER = 5

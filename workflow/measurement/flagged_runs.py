@@ -19,7 +19,7 @@ STEAL = 0.05
 
 
 def flag_reasons(
-    wall_seconds: float, cpu_seconds: float, other_cores: float, steal: float | None = None
+    wall_seconds: float, cpu_seconds: float, other_cores: float, steal: float | None
 ) -> list[str]:
     """Return why the seconds of a run are doubtful; empty if it is not flagged.
 

@@ -214,11 +214,6 @@ def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
     return float(medians[near[0]] * (n / near[0]) ** min(max(slope, LEAST_SLOPE), MOST_SLOPE))
 
 
-def count(number: int, noun: str) -> str:
-    """Format a count with its noun: ``1 run``, ``7,436 runs``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def duration(seconds: float) -> str:
     """Format a duration: ``40 s``, ``3 min``, ``2 h 10 min``."""
     if seconds < 90:

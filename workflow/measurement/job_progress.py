@@ -15,7 +15,8 @@ from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.errors import writing
 from svmrepro.workflow.measurement.channel import sender
-from svmrepro.workflow.measurement.forecast import Forecast, count, duration
+from svmrepro.workflow.measurement.forecast import Forecast, duration
+from svmrepro.workflow.number_text import plural
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
 TICK_TERMINAL, TICK_PLAIN = 1.0, 60.0
@@ -78,7 +79,7 @@ class JobProgress:
         self._forecast = Forecast(self._config, self._experiment)
         runs, _ = self._forecast.left(self._experiment)
         if runs:
-            self.note(f"{count(runs, 'run')} to make; {self._left()}")
+            self.note(f"{plural(runs, 'run')} to make; {self._left()}")
         else:
             self._write_log("nothing left to measure")
 
@@ -152,7 +153,7 @@ class JobProgress:
         if not runs:
             return f"no run {where}"
         time_left = "how long is not known yet" if seconds is None else _about(seconds)
-        return f"{count(runs, 'run')} {where}, {time_left}"
+        return f"{plural(runs, 'run')} {where}, {time_left}"
 
     def _print(self, text: str, log: bool = True, end: str = "\n") -> None:
         """Print a line, over the one that an empty ``end`` left open on a terminal."""

@@ -43,7 +43,7 @@ def describe() -> dict[str, Any]:
     modified; it is None outside a checkout.
     """
     return {
-        "cpu": _cpu_model(),
+        "cpu": proc_field(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine(),
         "cpu_id": cpu_kind(),
         "cores": psutil.cpu_count(logical=False),
         "threads": psutil.cpu_count(),
@@ -83,10 +83,6 @@ def proc_field(path: Path, name: str) -> str | None:
             if line.partition(":")[0].strip() == name:
                 return line.partition(":")[2].strip()
     return None
-
-
-def _cpu_model() -> str:
-    return proc_field(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine()
 
 
 def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.number_text import plural
 
 _UNLIMITED = 2**60
 """The first version of cgroups gives a limit above this where there is none."""
@@ -113,7 +114,7 @@ def pin_processor(wanted: bool | Sequence[int], slot: int, jobs: int) -> None:
         usable = ", ".join(map(str, sorted(allowed)))
         raise StepError(f"pin: processor {lacking[0]} cannot be used here; those that can are {usable}")
     if len(processors) < jobs:
-        few = f"{len(processors)} processor{'s' if len(processors) > 1 else ''}"
+        few = plural(len(processors), "processor")
         raise StepError(f"pin: {few} for {jobs} timed jobs at once; each needs one of its own (timed_jobs)")
     os.sched_setaffinity(0, {processors[slot]})
 

@@ -28,9 +28,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
-from svmrepro.workflow.analysis.number_text import plural, significant
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
@@ -39,6 +38,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import UNASKED, UNMEASURED, after_number
 from svmrepro.workflow.measurement import flagged_runs
+from svmrepro.workflow.number_text import plural, significant
 from svmrepro.workflow.site.page_tables import PageTable, parse_table
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
@@ -46,7 +46,7 @@ from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, expo
 from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
 from svmrepro.workflow.tables.layout.model import Table
-from svmrepro.workflow.tables.layout.writers import to_html
+from svmrepro.workflow.tables.layout.writers import html_environment, to_html
 
 HERE = Path(__file__).resolve().parent
 MOST_PAIRS = 10
@@ -229,13 +229,7 @@ class Site:
 @cache
 def templates() -> Environment:
     """Return the templates of the site; text is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_environment(HERE / "templates")
     environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": plural}
     environment.filters |= {"of": after_number, "signed": _signed, "linked": _linked, "exponent": _exponent}
     environment.globals |= {"ICONS": ICONS, "mark": mark, "UNASKED": UNASKED}

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, read_rows
 from svmrepro.workflow.archives import unpack
@@ -25,6 +24,7 @@ from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, UNDECIDED
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.site.page_tables import PageTable, read_table
 from svmrepro.workflow.site.records import (
     Record,

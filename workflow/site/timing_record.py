@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.measurement.flagged_runs import STEAL
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.site.records import Record, nested
 
 MANY_FLAGGED = 0.1

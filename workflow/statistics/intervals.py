@@ -16,6 +16,9 @@ import numpy as np
 CONFIDENCE = 0.95
 """Confidence level of every interval in the project."""
 
+_FARTHEST = 700.0
+"""Logarithm of the largest float; an interval with an end beyond it carries no information."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -59,6 +62,21 @@ class Interval:
         below = math.hypot(self.value - low, other_high - other.value)
         above = math.hypot(high - self.value, other.value - other_low)
         return Interval(value, value - below, value + above)
+
+    def over(self, other: Interval) -> Interval:
+        """Return the interval of the quotient of two independent estimates of positive numbers.
+
+        It is that of `minus`, applied to the logarithms.
+        """
+        difference = self._log().minus(other._log())
+        if difference.ends is None or max(map(abs, difference.ends)) > _FARTHEST:
+            return Interval(math.exp(difference.value))
+        return Interval(*(math.exp(end) for end in (difference.value, *difference.ends)))
+
+    def _log(self) -> Interval:
+        if self.ends is None or self.ends[0] <= 0:
+            return Interval(math.log(self.value))
+        return Interval(*(math.log(number) for number in (self.value, *self.ends)))
 
     def overlaps(self, other: Interval) -> bool | None:
         """Whether the intervals overlap; None if either has no ends."""

@@ -30,7 +30,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError, writing
@@ -53,6 +52,7 @@ from svmrepro.workflow.judgement.reference_check import (
     protocols,
     summarise,
 )
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps._command_line import run_step
 
 KEPT = 10

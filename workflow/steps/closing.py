@@ -13,6 +13,7 @@ from typing import Any
 from svmrepro.workflow.configuration import Config, Experiment, as_called, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
+from svmrepro.workflow.number_text import plural
 
 #: Maximum number of reasons listed individually; further ones are only counted.
 MOST_REASONS = 3
@@ -85,7 +86,7 @@ def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
         )
         told.append(f"{count:,} of {few}: {reason}{cure}")
     more = len(reasons) - MOST_REASONS
-    rest = f"; and {more} reason{'s' if more > 1 else ''} more, in the tables" if more > 0 else ""
+    rest = f"; and {plural(more, 'reason')} more, in the tables" if more > 0 else ""
     return f"Without a result: {'; '.join(told)}{rest}."
 
 

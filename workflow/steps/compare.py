@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
@@ -23,6 +22,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import clocked_claims
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.steps.tabulate import FORMS
 from svmrepro.workflow.tables.layout.writers import render

@@ -14,9 +14,9 @@ from typing import Any
 
 import pandas as pd
 from svmrepro.workflow.analysis.columns import LICENCE
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.number_text import plural
 
 METADATA = "ro-crate-metadata.json"
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 import time
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.needs import data_sets
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import Marker, attempt, read_marker, register, write_marker
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps._command_line import run_step
 
 

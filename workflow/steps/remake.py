@@ -10,16 +10,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.parquet import read_parquet
+from svmrepro.workflow.analysis.runs import read_rows
 from svmrepro.workflow.analysis.tidy import join_pieces
 from svmrepro.workflow.configuration import Config, load_config, paths
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps import analyse, check, collect, plot, tabulate
-
-MEASUREMENTS = "measurements.parquet"
+from svmrepro.workflow.steps.crate import MEASUREMENTS
 
 FROM_DATA = ("zeros",)
 """Columns of tables that are counted in a data set, not measured; they are not compared."""
@@ -124,7 +124,7 @@ def _keep_counts_of_data(config: Config, folder: Path) -> None:
             tables = [place for place in places if place[0].suffix == ".csv"]
             if not tables or not all(source.is_file() for source, _ in places):
                 continue
-            before, after = map(_read, tables[0])
+            before, after = map(read_rows, tables[0])
             counted = any(column.startswith(FROM_DATA) for row in before for column in row)
             if counted and not difference(before, after):
                 for source, target in places:
@@ -158,14 +158,9 @@ def _compare(config: Config, folder: Path) -> tuple[int, list[str]]:
                 differences.append(f"{before}: missing")
                 continue
             made += 1
-            if what := difference(_read(before), _read(path)):
+            if what := difference(read_rows(before), read_rows(path)):
                 differences.append(f"{before}: {what}")
     return made, differences
-
-
-def _read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
 
 
 def difference(before: list[dict[str, str]], after: list[dict[str, str]]) -> str:

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import replace
 
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WALL
 from svmrepro.workflow.configuration.model import Artefact, Contender
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import flag_notes

@@ -4,7 +4,6 @@ import math
 
 import permuted_support as permuted
 import pytest
-from analysis_support import analyse, paper_config
 from support import rows_of
 from svmrepro.workflow.configuration import paths
 
@@ -35,20 +34,14 @@ def gain(experiment, contender):
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    config = paper_config(
-        tmp_path_factory.mktemp("readings"),
-        PAPER,
-        {name: {"permutations": 7} for name in SETS + CROSSED},
-        "paper",
-    )
-    experiments = config.papers[PAPER].experiments
-    lines = {name: permuted.records(config, each, gain) for name, each in experiments.items()}
-    for line in (line for found in lines.values() for line in found):
+    def change(line):
         if (line["experiment"], line["contender"], line["seed"]) == ("thyroid", "proof-slope-own", 2):
             line |= {"status": "iteration_limit", "certificate": None}
         if line["contender"] == "inside-planned-1-newton":
             line["info"] = {"longest_planned": 4.0 + line["seed"]}
-    return analyse(config, lines, PAPER)
+
+    folder, names = tmp_path_factory.mktemp("readings"), SETS + CROSSED
+    return permuted.measured(folder, names, change, paper=PAPER, permutations=7, gain=gain)
 
 
 @pytest.fixture(scope="module")

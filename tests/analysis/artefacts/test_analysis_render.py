@@ -11,13 +11,13 @@ import pytest
 from analysis_support import without_numbers_that_are_none
 from support import rows_of
 from svmrepro.workflow.analysis.fits import PAPER
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import figure_builder, table_builder
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
 from svmrepro.workflow.tables.contenders import varying_option

@@ -4,6 +4,7 @@ import analysis_support as synthetic
 import pytest
 import yaml
 from curve_support import experiment, results, run
+from msgspec import structs
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
@@ -54,7 +55,7 @@ def claim(**changes):
     return Claim(**fields | {"rule": {"at-least": 1.0}} | changes)
 
 
-def finding(value, low=None, high=None):
+def finding(value, low, high):
     return Finding("f", Interval(value, low, high))
 
 
@@ -325,15 +326,11 @@ def test_stand_ins_and_small_sizes_never_hold(full):
     assert of_stand_ins() == HOLDS
     assert of_stand_ins("web-linear") == HOLDS  # adult-linear alone meets it too
     assert of_stand_ins("adult-linear", "web-linear") == STAND_IN
-    judged = judge(replace_claim(kept, decisive={"web-linear": 49749}), results)
+    judged = judge(structs.replace(kept, decisive={"web-linear": 49749}), results)
     assert judged.verdict == TOO_SMALL and "below the 49,749 that decide" in judged.measured
     at_largest = {**kept.quantity, "at": "largest"}
-    assert judge(replace_claim(kept, decisive="paper", quantity=at_largest), results).verdict == HOLDS
-    assert judge(replace_claim(kept, decisive=50000, quantity=at_largest), results).verdict == TOO_SMALL
-
-
-def replace_claim(kept, **changes):
-    return Claim(**{name: getattr(kept, name) for name in kept.__struct_fields__} | changes)
+    assert judge(structs.replace(kept, decisive="paper", quantity=at_largest), results).verdict == HOLDS
+    assert judge(structs.replace(kept, decisive=50000, quantity=at_largest), results).verdict == TOO_SMALL
 
 
 @pytest.mark.parametrize("paper", ["platt1998", "platt1999", "glasmachers2008", "joachims2006"])

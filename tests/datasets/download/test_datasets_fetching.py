@@ -1,10 +1,9 @@
 """Sources of a file besides its host, accepted forms, and folders that cannot be written."""
 
-import os
-
 import pytest
 from datasets_support import CONTENT, ROWS, left_in, libsvm_text, make_entry, put, sha, toy_file, zipped
 from msgspec.structs import replace
+from support import unprivileged
 from svmrepro.datasets.download import _verification as verification
 from svmrepro.datasets.download.raw_files import ensure_file, fetch_entry
 
@@ -121,12 +120,10 @@ def said_by(child):
 
 
 def test_an_unwritable_folder(site):
-    # Root may write anywhere unless it has no capabilities.
-    powerless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
     site.serve(CONTENT)
     closed = site.folder / "closed"
     closed.mkdir(mode=0o555)
-    said = said_by(site.start_fetch(*powerless, into="closed"))
+    said = said_by(site.start_fetch(*unprivileged(), into="closed"))
     assert said == f"StorageError: {closed}/raw/toy: cannot be written: Permission denied"
     assert list(closed.iterdir()) == []
     assert site.server.seen == []
@@ -137,7 +134,7 @@ def test_an_unwritable_folder(site):
     (closed / "raw" / "toy" / ".verified.json").unlink()
     for folder in (closed, closed / "raw", closed / "raw" / "toy"):
         folder.chmod(0o555)
-    assert said_by(site.start_fetch(*powerless, into="closed")) == str(stored.path)
+    assert said_by(site.start_fetch(*unprivileged(), into="closed")) == str(stored.path)
     assert len(site.server.seen) == 1
 
 

@@ -10,12 +10,12 @@ from svmrepro.datasets.readers._matfile import read_splits
 SIGNS = {-1.0: -1.0, 1.0: 1.0}
 
 
-def toy(rows=12, columns=3, splits=4):
+def toy(rows=12):
     """Return a set whose one-based splits are rows of ``train`` and ``test``."""
     rng = np.random.default_rng(5)
-    order = np.array([rng.permutation(rows) + 1 for _ in range(splits)])
+    order = np.array([rng.permutation(rows) + 1 for _ in range(4)])
     return {
-        "x": rng.standard_normal((rows, columns)),
+        "x": rng.standard_normal((rows, 3)),
         "t": np.where(np.arange(rows) % 3 == 0, 1.0, -1.0)[:, None],
         "train": order[:, : rows // 3],
         "test": order[:, rows // 3 :],

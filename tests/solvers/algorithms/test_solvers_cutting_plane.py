@@ -171,7 +171,7 @@ def test_hard_margins(name: str, C: float) -> None:
         assert solution.status != "optimal" or found - best <= allowed
 
 
-def any_problem(seed: int, ranks: bool = False) -> Problem:
+def any_problem(seed: int, ranks: bool) -> Problem:
     rng = np.random.default_rng([7, seed])
     n, d = int(rng.integers(5, 160)), int(rng.integers(1, 40))
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.1, 0.5, 1.0]))

@@ -27,6 +27,15 @@ def best(near, inverses, values, status, size, used, top):
     return fixed_point.best(near, inverses, values, status, size, used, top, 2)
 
 
+def extremes(values: Any, status: Any) -> tuple[int, int, int, int]:
+    """Return the largest value over I_up, its last position, the smallest over I_down, and the largest."""
+    ups, downs = values[(status & 1) != 0], values[(status & 2) != 0]
+    top = int(ups.max(initial=fixed_point.LEAST))
+    where = np.flatnonzero(((status & 1) != 0) & (values == top)).max(initial=-1)
+    bottom = int(downs.min(initial=fixed_point.MOST))
+    return top, int(where), bottom, int(np.abs(values.astype(np.int64)).max(initial=0))
+
+
 @pytest.mark.parametrize("reach", [1, 2**29])
 @pytest.mark.parametrize("size", [0, 16, 4096])
 @pytest.mark.parametrize("used", [1, 32, 33, 64, 65, 128, 200, 256])
@@ -43,11 +52,8 @@ def test_passes_equal_numpy(used: int, size: int, reach: int) -> None:
         expected -= changes[near] - changes[far]
         found = move(near, far, changes, values, status, size, used)
         assert (values == expected).all()
-        ups, downs = expected[(status & 1) != 0], expected[(status & 2) != 0]
-        top = int(ups.max(initial=fixed_point.LEAST))
-        where = np.flatnonzero(((status & 1) != 0) & (expected == top)).max(initial=-1)
-        bottom = int(downs.min(initial=fixed_point.MOST))
-        assert found == (top, where, bottom, int(np.abs(expected.astype(np.int64)).max(initial=0)))
+        assert found == extremes(expected, status)
+        top = found[0]
         slopes = np.where((status & 2) != 0, max(top, 0) - expected.astype(np.int64), 0)
         single = np.maximum(slopes, 0).astype(np.float32)
         gains = single * single * inverses[near]
@@ -56,8 +62,8 @@ def test_passes_equal_numpy(used: int, size: int, reach: int) -> None:
         assert place == np.flatnonzero((gains == gain) & (slopes > 0)).max(initial=-1)
 
 
-def binary_problem(C: float, gamma: float = 0.05, n: int = 900) -> Problem:
-    X, y = words(n, 200, share=0.2)
+def binary_problem(C: float, gamma: float = 0.05) -> Problem:
+    X, y = words(900, 200, share=0.2)
     X[350:420] = X[:70]
     return Problem(X, y, C, Kernel.gaussian(gamma=gamma), storage="bits")
 
@@ -140,11 +146,8 @@ def test_passes_over_single_precision_equal_numpy(size: int, reach: int) -> None
         expected = values - change
         found = move_rows(near, far, 0.3 * reach, values, status, size)
         assert (values == expected).all()
-        ups, downs = expected[(status & 1) != 0], expected[(status & 2) != 0]
-        top = int(ups.max(initial=fixed_point.LEAST))
-        where = np.flatnonzero(((status & 1) != 0) & (expected == top)).max(initial=-1)
-        bottom = int(downs.min(initial=fixed_point.MOST))
-        assert found == (top, where, bottom, int(np.abs(expected.astype(np.int64)).max(initial=0)))
+        assert found == extremes(expected, status)
+        top = found[0]
         slopes = np.where((status & 2) != 0, np.maximum(max(top, 0) - expected.astype(np.int64), 0), 0)
         single, two = slopes.astype(np.float32), np.float32(2.0)
         gains = single * single / np.maximum(two - two * near, np.float32(1e-12))
@@ -153,12 +156,12 @@ def test_passes_over_single_precision_equal_numpy(size: int, reach: int) -> None
         assert place == np.flatnonzero((gains == gain) & (slopes > 0)).max(initial=-1)
 
 
-def dense_problem(C: float, gamma: float = 0.1, n: int = 1300, far: float = 0.0) -> Problem:
+def dense_problem(C: float, gamma: float = 0.1, far: float = 0.0) -> Problem:
     """Return a problem whose rows are in single precision, with copies of some examples."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(n, 7))
+    X = rng.normal(size=(1300, 7))
     X[350:420] = X[:70]
-    y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=1300) > 0.0, 1.0, -1.0)
     return Problem(X + far, y, C, Kernel.gaussian(gamma=gamma), storage="dense")
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.svm import SVC
-from solver_cases import judged
+from solver_cases import dense, gram, judged
 from svmrepro.solvers import Kernel, Problem
 from svmrepro.solvers.caches import example_levels as levels
 from svmrepro.solvers.caches import example_tiles as tiles
@@ -33,7 +32,7 @@ def rule(X: Any, seed: int = 0, noise: float = 0.3) -> Any:
 def rows_of(problem: Problem, order_seed: int | None = 0) -> None:
     """Compare rows, one by one and together, over several parts of a shuffled panel, with NumPy's."""
     n = problem.n
-    X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    X = dense(problem.X)
     panel = panels.build_panel(problem)
     rng = np.random.default_rng(order_seed)
     pairs = rng.integers(0, n, size=(n // 2, 2))
@@ -41,14 +40,14 @@ def rows_of(problem: Problem, order_seed: int | None = 0) -> None:
     for a, b in pairs:
         panel.order[[a, b]] = panel.order[[b, a]]
     block, _ = panels.block_of(problem)
-    gram = X @ X.T
+    expected = X @ X.T
     allowed = 1e-15 * X.shape[1] * (np.abs(X) @ np.abs(X).T)
     for first, last in [(0, n), (0, 1), (n - 1, n), (n // 3, n // 3 + 1), (n // 5, n - n // 7)]:
         here = panel.order[first:last]
         for i in rng.integers(0, n, 3):
             out = np.full(last - first, np.nan)
             block(problem.prepare(), panel, i, first, last, out)
-            assert (np.abs(out - gram[i, here]) <= allowed[i, here]).all(), (first, last, i)
+            assert (np.abs(out - expected[i, here]) <= allowed[i, here]).all(), (first, last, i)
         if panel.tiles.dots.shape[0] < TOGETHER:
             continue
         for count in range(1, TOGETHER + 1):
@@ -59,8 +58,8 @@ def rows_of(problem: Problem, order_seed: int | None = 0) -> None:
                 tiles.products_together(panel, mates, count, at, end)
                 for r, i in enumerate(mates):
                     found = panel.tiles.dots[r, at % 32 : at % 32 + end - at]
-                    expected = gram[i, panel.order[at:end]]
-                    assert (np.abs(found - expected) <= allowed[i, panel.order[at:end]]).all()
+                    here = panel.order[at:end]
+                    assert (np.abs(found - expected[i, here]) <= allowed[i, here]).all()
                 at = end
 
 
@@ -156,13 +155,7 @@ def test_the_optimum_with_rows_ahead(kind: str, kernel: str, options: dict[str, 
     peer = SVC(C=5.0, kernel=name, gamma=gamma, coef0=k.c, degree=k.degree, tol=1e-3).fit(X, y)
     beta = np.zeros(len(X))
     beta[peer.support_] = peer.dual_coef_[0]
-    gram = X @ X.T
-    if kernel == "gaussian":
-        squares = np.diagonal(gram)
-        gram = np.exp(-k.gamma * (squares[:, None] + squares - 2 * gram))
-    elif kernel == "polynomial":
-        gram = (k.a * gram + k.c) ** k.degree
-    assert certificate.dual == pytest.approx(beta @ y - 0.5 * beta @ gram @ beta, rel=2e-4)
+    assert certificate.dual == pytest.approx(beta @ y - 0.5 * beta @ gram(problem) @ beta, rel=2e-4)
 
 
 @pytest.mark.parametrize("name", ["smo2", "pasmo", "csmo", "svmlight"])

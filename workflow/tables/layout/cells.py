@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from svmrepro.workflow.analysis.number_text import significant
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval, median_interval
 
 DASH = "–"

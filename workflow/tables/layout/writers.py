@@ -82,6 +82,17 @@ def render(template: str, **values: object) -> str:
     return _environment().get_template(template).render(**values)
 
 
+def html_environment(folder: Path) -> Environment:
+    """Return an environment for a folder's templates: text is escaped, and a missing value is an error."""
+    return Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
 _MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "*": "\\*", "\r": " ", "\n": " "})
 
 
@@ -98,13 +109,7 @@ def _markdown_header(column: Column) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_environment(TEMPLATES)
     environment.filters |= {"columns": _columns, "groups": _groups, "rows": _rows}
     return environment
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.analysis.number_text import significant
 from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
+from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, prose
 from svmrepro.workflow.tables.layout.model import Column
@@ -30,7 +30,7 @@ def name_cells(problem: PermutedProblem) -> dict[str, Cell]:
     return {"experiment": prose(problem.title), "paper_n": paper, "n": n}
 
 
-def mean_cell(values: Sequence[float], digits: int = 3) -> Cell:
+def mean_cell(values: Sequence[float], digits: int) -> Cell:
     """Return the cell of a mean with its interval; a dash if there are no values."""
     return estimate(mean_interval(values), digits=digits) if values else BLANK
 

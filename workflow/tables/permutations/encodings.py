@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from svmrepro.workflow.analysis import paired_contenders
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.paired_contenders import COUNTS, ITERATIONS, PermutedProblem
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact, Contender, Experiment
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.statistics import Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, beside_paper, table_of

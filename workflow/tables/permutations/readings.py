@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.paired_contenders import DUAL, ITERATIONS, Family, Pairing
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import Group, pairs
 from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Contender
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER, Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, missing, number, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, table_of

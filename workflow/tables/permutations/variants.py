@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from svmrepro.workflow.analysis import paired_contenders
-from svmrepro.workflow.analysis.number_text import plural
 from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
