@@ -7,7 +7,7 @@ from dataclasses import replace
 import analysis_support as synthetic
 import pyarrow.parquet as pq
 import pytest
-from support import PROJECT
+from support import PROJECT, rows_of, write_rows
 from svmrepro.workflow.analysis import parquet, tidy
 from svmrepro.workflow.analysis.columns import field_of
 from svmrepro.workflow.configuration import paths
@@ -64,10 +64,10 @@ def test_a_new_reference_keeps_what_is_counted_in_a_data_set(published, monkeypa
     folder, output = published
     monkeypatch.setattr(remake.check, "run", lambda config, write_reference: 0)
     path = folder / synthetic.PAPER / "scaling.csv"
-    head, *rows = path.read_text().splitlines()
+    rows = [{**row, "zeros": "89"} for row in rows_of(path)]
     if not same:
-        rows[0] = rows[0].replace(rows[0].split(",")[-1], "other")
-    path.write_text("\n".join([f"{head},zeros", *(f"{row},89" for row in rows)]) + "\n")
+        rows[0]["points"] = "other"
+    write_rows(path, rows)
     assert remake.run([folder], output, reference=True) == 0
     made = (output / "results" / "paper" / synthetic.PAPER / "scaling.csv").read_text()
     assert (made == path.read_text()) == same
