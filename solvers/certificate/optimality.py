@@ -181,7 +181,8 @@ def quick_sample(problem: Problem, solution: Solution) -> int | None:
         return None
     if getattr(problem.X, "elsewhere", False):
         return None
-    return min(problem.n, max(_FEWEST, int(_QUICK / max(np.count_nonzero(solution.alpha), 1))))
+    support = int(np.count_nonzero(solution.alpha))
+    return min(problem.n, max(_FEWEST, int(_QUICK / max(support, 1))))
 
 
 def _largest_value(problem: Problem) -> float:
