@@ -71,7 +71,10 @@ def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyP
         assert certify(given, other).passes(1e-3, 1.0)
 
 
-def test_helpers_see_what_the_solving_thread_sets_and_have_their_own_workspace() -> None:
+def test_helpers_see_what_the_solving_thread_sets_and_have_their_own_workspace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(helpers, "loops_for", lambda *_: None)  # they take a minute to compile
     given = problem("dense")
     options = {**SOLVERS["smo-newton"].check_options({"threads": 2}), "start": None}
     run = smo_newton.start(given, 1e-3, options).pairs
