@@ -1,7 +1,10 @@
 """The diffs of CONTRIBUTING.md do what its text says."""
 
+import os
+import sys
+
 import pytest
-from docs_support import Tree, the_block
+from docs_support import Tree, run, the_block
 from svmrepro.solvers import fingerprint
 
 PAGE = "CONTRIBUTING.md"
@@ -114,11 +117,11 @@ print(judge(claim, replace(found, config=replace(config, scale="smoke"))).verdic
     assert out.splitlines()[-3:] == ["holds", "does not hold", "not measured here"]
 
 
-def test_a_solver_of_ones_own(tree):
+def test_a_solver_of_ones_own(tmp_path):
     section = "A solver of your own, without touching this repository"
-    (tree.root / "my_solvers.py").write_text(the_block(PAGE, "python", section))
-    (tree.root / "my_solvers.yaml").write_text(the_block(PAGE, "yaml", section))
-    tree.check("""
+    (tmp_path / "my_solvers.py").write_text(the_block(PAGE, "python", section))
+    (tmp_path / "my_solvers.yaml").write_text(the_block(PAGE, "yaml", section))
+    code = """
 from pathlib import Path
 
 from svmrepro import datasets
@@ -131,4 +134,5 @@ experiment = config.papers["platt1998"].experiments["noise-gaussian"]
 data = datasets.generate("noise", n=200)
 line = ContenderRuns(experiment, data.X, data.y).run(experiment.contenders["libsvm"])
 assert line["status"] == "optimal" and line["iterations"] > 0, line
-""")
+"""
+    run(sys.executable, "-c", code, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)})
