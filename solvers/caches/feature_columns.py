@@ -38,7 +38,6 @@ from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.table_lookup import shuffle_table
 from svmrepro.solvers.compilation.vector_loops import exponentials
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.storage import kernel_transforms
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
 
 _BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
@@ -184,15 +183,6 @@ def cheap_rows(problem: Problem, plain: bool = False) -> bool:
     """Tell whether computing a kernel row takes about as long as reading it from memory."""
     kind = form(problem, plain)
     return kind in ("bytes", "precomputed") or (kind == "columns" and problem.d < _CHEAP)
-
-
-def largest_value(problem: Problem) -> float:
-    """Return a bound on all absolute kernel values, see `svmrepro.solvers.storage.kernel_transforms`."""
-    return float(problem.layout("largest value", _largest_value))
-
-
-def _largest_value(problem: Problem) -> float:
-    return kernel_transforms.largest_value(problem.kernel, problem.prepare())
 
 
 def bytes_hold(problem: Problem) -> str | None:

@@ -29,11 +29,12 @@ from svmrepro.solvers.caches.example_tiles import (
     part_end,
     powers_together,
 )
-from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form, largest_value
+from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.gaussian_tiles import POWER_ERROR
 from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.storage.kernel_transforms import largest_value
 
 SINGLE_ROUNDING, _DOUBLE_ROUNDING = 2.0**-24, 2.0**-53
 _MOST_ERROR = 1e-5  # of an entry relative to the largest; above it, rows stay in double precision
@@ -46,7 +47,7 @@ def rounds_well(problem: Problem, eps: float, share: float) -> bool:
 
     That is, by at most ``share`` times eps for one multiplier at its bound, and without leaving its range.
     """
-    largest = largest_value(problem)
+    largest = largest_value(problem.kernel, problem.prepare())
     in_range = 1.0 / _MOST_VALUE <= largest <= _MOST_VALUE
     return in_range and float(problem.bounds.max()) * largest * SINGLE_ROUNDING <= share * eps
 
@@ -68,7 +69,7 @@ def single_panel(problem: Problem) -> Panel:
 
 def _single_rows(problem: Problem) -> tuple[Panel, float]:
     panel: Panel = problem.layout("panel", build_panel)
-    rounded = panel, SINGLE_ROUNDING * largest_value(problem)
+    rounded = panel, SINGLE_ROUNDING * largest_value(problem.kernel, problem.prepare())
     values = panel.tiles.values
     if problem.kernel.name != "gaussian" or problem.differences:
         return rounded

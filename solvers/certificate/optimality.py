@@ -189,7 +189,7 @@ def _largest_value(problem: Problem) -> float:
     """Return a bound on all absolute kernel values."""
     kernel = problem.kernel
     if kernel.name == "precomputed":
-        return float(np.abs(problem.X).max())
+        return float(max(problem.X.max(), -problem.X.min()))
     if kernel.name == "polynomial":
         kernel = replace(kernel, a=abs(kernel.a), c=abs(kernel.c))
     return float(np.abs(diagonal(kernel, problem.X)).max())

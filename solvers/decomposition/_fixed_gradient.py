@@ -93,26 +93,17 @@ def build_fixed(n: int, table: Any, tiny: float, used: int, wrong: float = 0.0) 
     empty if rows are in single precision, whose entries are wrong by at most ``wrong``. ``tiny`` replaces a
     smaller curvature.
     """
-    if not table.size:
-        nothing = np.zeros(0, dtype=np.int32)
-        fixed = FixedGradient(
-            np.zeros(n, dtype=np.int32),
-            nothing,
-            nothing.astype(np.float32),
-            zeroed(FixedScalars),
-            build_screen(n, table, tiny),
-        )
-        fixed.scalars.wrong = wrong
-        return fixed
-    curvatures = np.maximum(2.0 * (table[0] - table), tiny)
+    curvatures = np.maximum(2.0 * (table[:1] - table), tiny)
     fixed = FixedGradient(
         G=np.zeros(n, dtype=np.int32),
-        changes=np.zeros(256, dtype=np.int32),
+        changes=np.zeros(table.size, dtype=np.int32),
         inverses=(1.0 / curvatures).astype(np.float32),
         scalars=zeroed(FixedScalars),
         screen=build_screen(n, table, tiny),
     )
-    fixed.scalars.used, fixed.scalars.unit = used, UNIT
+    if table.size:
+        fixed.scalars.used, fixed.scalars.unit = used, UNIT
+    fixed.scalars.wrong = wrong
     return fixed
 
 

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE, largest_value
+from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen, extremes
 from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.storage.kernel_transforms import largest_value
 
 ROUNDING = 2.3e-16  # of a number in double precision
 _SNAP = 1e-15
@@ -160,7 +161,8 @@ def place(beta, status, y, C, i, value, scale):
 def known(state: PairState, eps: float, problem: Problem) -> bool:
     """Tell whether rounding in the sum that is the gradient cannot exceed eps, however it is computed."""
     if problem.kernel.may_be_indefinite:
-        return ROUNDING * float(np.abs(state.beta).sum()) * largest_value(problem) <= eps
+        largest = largest_value(problem.kernel, problem.prepare())
+        return ROUNDING * float(np.abs(state.beta).sum()) * largest <= eps
     lengths = np.sqrt(np.abs(state.diagonal))  # |K_ij| is at most their product, by Cauchy and Schwarz
     return ROUNDING * float(np.abs(state.beta) @ lengths) * float(lengths.max()) <= eps
 

@@ -79,7 +79,6 @@ from svmrepro.solvers.caches.feature_columns import (
     cheap_rows,
     copied,
     exchanges,
-    largest_value,
     rearrange,
 )
 from svmrepro.solvers.caches.lru import CACHE, CACHES, drop
@@ -112,7 +111,7 @@ from svmrepro.solvers.decomposition._statistics import bytes_moved, lengths
 from svmrepro.solvers.decomposition.threads.helpers import Helpers
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Start
-from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
+from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, largest_value
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
@@ -196,7 +195,7 @@ class SecondOrderRun:
         bins = RATIO_BINS if options["lengths"] else 0
         self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
         fill_diagonal(self.state.diagonal, problem.kernel, self.store)
-        self.largest = largest_value(problem) or 1.0
+        self.largest = largest_value(problem.kernel, self.store) or 1.0
         if self.rounded:  # of the matrix of the rows; with another, a step between two copies could miss
             self.state.diagonal[:] = self.state.diagonal.astype(np.float32)
         scalars = self.state.scalars

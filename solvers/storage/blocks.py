@@ -111,7 +111,7 @@ class Blocks:
             bits=words,
             norms=none,
             table=none,
-            parameters=np.zeros(4),
+            parameters=np.zeros(5),
             scratch=none,
             scratch2=none,
         )

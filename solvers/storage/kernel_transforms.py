@@ -75,7 +75,7 @@ def largest_value(kernel: Kernel, store: Any) -> float:
     if kernel.name == "gaussian":
         return 1.0
     if kernel.name == "precomputed":
-        return float(max(store.dense.max(), -store.dense.min()))
+        return float(store.parameters[4])
     largest = float(store.norms.max())
     if kernel.name == "polynomial":
         return float((abs(kernel.a) * np.float64(largest) + abs(kernel.c)) ** kernel.degree)

@@ -48,8 +48,8 @@ class Store(NamedTuple):
         Squared norms ``x_i . x_i``; for a precomputed kernel its diagonal.
     table : ndarray of float64
         ``table[k] = exp(-gamma k)`` if squared distances are integers; else empty.
-    parameters : ndarray of float64, shape (4,)
-        gamma, degree, a, c of the kernel.
+    parameters : ndarray of float64, shape (5,)
+        gamma, degree, a, c of the kernel; the largest absolute value of a precomputed one, or 0.
     scratch, scratch2 : ndarray of float64, shape (d + 1,)
         Workspace of the row functions; all zero between calls.
     single : ndarray of float32, shape (n, d) or (1, non-zeros)
@@ -232,7 +232,9 @@ def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) ->
     table = np.zeros(0)
     if kernel.name == "gaussian" and binary and not differences and n and 2 * norms.max() < TABLE_LIMIT:
         table = np.exp(-kernel.gamma * np.arange(2 * int(norms.max()) + 1))
-    parameters = np.array([kernel.gamma, kernel.degree, kernel.a, kernel.c], dtype=np.float64)
+    # Not by np.abs: the matrix may fill half of the memory.
+    largest = max(dense.max(), -dense.min()) if storage == "precomputed" else 0.0
+    parameters = np.array([kernel.gamma, kernel.degree, kernel.a, kernel.c, largest], dtype=np.float64)
     return Store(
         dense, indptr, indices, values, bits, norms, table, parameters, np.zeros(d + 1), np.zeros(d + 1)
     )

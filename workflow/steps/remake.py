@@ -53,11 +53,15 @@ def run(folders: Sequence[Path], output: Path, reference: bool = False) -> int:
         for folder in folders:
             _keep_counts_of_data(config, folder)
         return check.run(config, write_reference=True)
-    made, differences = _compare(config, folders[0]) if len(folders) == 1 else (0, [])
+    if len(folders) > 1:
+        print(f"The results of all pieces are in {paths.results(config)}.")
+        return 0
+    made, differences = _compare(config, folders[0])
     print("\n".join(differences))
-    compared = f"{plural(made, 'table')} of {', '.join(found)} made again from the measurements; "
-    compared += f"{plural(len(differences), 'difference')}. They are"
-    print(f"{compared if len(folders) == 1 else 'The results are'} in {paths.results(config)}.")
+    print(
+        f"{plural(made, 'table')} of {', '.join(found)} made again from the measurements; "
+        f"{plural(len(differences), 'difference')}. They are in {paths.results(config)}."
+    )
     return 1 if differences else 0
 
 

@@ -66,7 +66,6 @@ from svmrepro.solvers.caches.feature_columns import (
     cheap_rows,
     copied,
     exchanges,
-    largest_value,
     rearrange,
 )
 from svmrepro.solvers.decomposition import _pair_state as pair_state
@@ -75,7 +74,7 @@ from svmrepro.solvers.decomposition._shrinking import rearrange_state
 from svmrepro.solvers.decomposition.svmlight import _iteration as parts
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
-from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
+from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, largest_value
 from svmrepro.solvers.storage.row_products import rows_of
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
@@ -243,7 +242,7 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
         if scalars.n_active < n:
             run.restoring = SvmLightRestoring(run, int(scalars.n_active), RESTORE)
         elif verdict == parts.STUCK or (
-            scalars.drift * largest_value(run.problem) * run.rounding > 0.01 * run.eps
+            scalars.drift * largest_value(run.problem.kernel, run.store) * run.rounding > 0.01 * run.eps
         ):
             if run.futile > _FUTILE or (verdict == parts.STUCK and scalars.drift == 0.0):
                 return STALLED
