@@ -1,8 +1,9 @@
 """Which kernel rows stay in a cache: least-recently-used replacement within a memory limit.
 
-Touching fresh memory takes longer than recomputing a cheap row. A cache of cheap rows therefore starts at 16
-MB, about the size of a processor's own caches. It doubles, up to its limit, as long as enough misses would
-have been hits in a cache of twice the size.
+Writing to memory that is not in the processor's own caches takes longer than recomputing a cheap row. A cache
+of cheap rows therefore starts at 2 MB, about the size of a core's own cache. It doubles, up to its limit, as
+long as enough misses would have been hits in a cache of twice the size: one call in ten, and beyond 16 MB,
+where its rows have to come from main memory, every second one.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from svmrepro.solvers.compilation.records import zeroed
 ENTRY_BYTES = {"double": 8, "single": 4, "rounded": 4, "byte": 1, "distance": 1}
 _ROWS = {"byte": np.uint8, "rounded": np.float32}  # where entries are not double
 
-_FIRST_BYTES = 16 * 2**20
+_FIRST_BYTES = 2 * 2**20
+_NEAR_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
-_WORTH = 10  # double if more than one call in this many misses a row that twice the size would hold
+# Double if more than one call in this many misses a row that twice the size would hold; second: beyond
+# ``_NEAR_BYTES``.
+_WORTH, _WORTH_FAR = 10, 2
 
 
 class Counts:
@@ -140,7 +144,9 @@ def grow(cache):
     calls = counts.calls - counts.checked
     if slots == newer.size - 1 or calls < slots:
         return
-    if counts.near_misses * _WORTH > calls:
+    entry = cache.packed.itemsize if cache.packed.shape[0] else cache.rows.itemsize
+    near = 2 * slots * cache.slot_of.size * entry <= _NEAR_BYTES
+    if counts.near_misses * (_WORTH if near else _WORTH_FAR) > calls:
         anchor = newer.size - 1
         counts.slots = min(2 * slots, anchor)
         for slot in range(slots, counts.slots):  # insert as the oldest, so that it is taken next

@@ -33,6 +33,7 @@ COMPILE: Commands = (
 )
 # Tests of the analysis that compile code.
 _COMPILED_ANALYSIS = (
+    "tests/analysis/artefacts/test_analysis_permuted.py",
     "tests/analysis/artefacts/test_analysis_steps.py",
     "tests/analysis/test_analysis_hardware.py",
 )
