@@ -1,4 +1,4 @@
-"""Calls of the three passes of an iteration over pairs, on one thread or divided by a team.
+"""Calls of the two passes of an iteration over pairs, on one thread or divided by a team.
 
 `team.share` divides a pass and computes its parts; this module calls it and combines the results. The type of
 the state decides between one thread and several: the code for several is compiled when it is used.
