@@ -5,10 +5,11 @@ part for each thread, does the first one, and then each other one that no helper
 helpers that are in the middle of a part: one that sleeps, or has no processor, costs nothing but its help.
 Threads wait by looking at a word of memory, because waking one would take longer than a pass.
 
-Each part has a line of the processors' caches, which holds the pass and then its results: there and back is
-all that a pass sends, about 0.1 microseconds. Every entry is computed as by one thread, and the results of
-parts are combined by the rule for ties within a part. Solutions therefore do not depend on the number of
-threads, bit by bit.
+Each part has two lines of the processors' caches: one for the pass, and one for its results. There and back
+is all that a pass sends, about 0.1 microseconds. A pass first fills the row that it needs, so that no thread
+may read an entry of it in another one's part before the pass has ended. Every entry is computed as by one
+thread, and the results of parts are combined by the rule for ties within a part. Solutions therefore do not
+depend on the number of threads, bit by bit.
 
 The team is part of a state's screen. Without one, the passes compile to what they are for one thread.
 """
