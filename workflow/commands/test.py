@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias
 
@@ -37,24 +38,25 @@ _COMPILED_ANALYSIS = (
     "tests/analysis/artefacts/test_analysis_steps.py",
     "tests/analysis/test_analysis_hardware.py",
 )
+# It runs no compiled code, unlike the other tests of the documentation.
+_PAGES = "tests/docs/test_docs_site.py"
 # These compile code, so they run one after the other: solvers, other orders of sums, and adversarial problems
 # and solutions.
 LIBRARIES: Commands = (
-    ("pytest", "tests/solvers", *_COMPILED_ANALYSIS, "tests/docs", "tests/coverage"),
+    ("pytest", "tests/solvers", *_COMPILED_ANALYSIS, "tests/docs", "tests/coverage", f"--ignore={_PAGES}"),
     ("python", "tests/sums/sums.py", "--quick"),
     ("pytest", "tests/torture", "tests/sums"),
 )
-# The others run no compiled code, or compile into their own folder.
+# These run no compiled code.
 DATA: Commands = (("pytest", "tests/datasets"),)
 ANALYSIS: Commands = (
     (
-        *("pytest", "tests/analysis", "tests/faults", "tests/chaos"),
+        *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz", _PAGES),
         *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
     ),
 )
-ENGINE: Commands = (
-    ("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package", "site", "fuzz"))),
-)
+# These run what the smoke scale has compiled, or compile into a folder of their own.
+ENGINE: Commands = (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),)
 REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke"), ("pytest", "tests/report"))
 
 #: The tasks of the whole test: those of a row run side by side.
@@ -83,15 +85,16 @@ def _side_by_side(tasks: dict[str, Commands]) -> int:
     with ThreadPoolExecutor(3) as pool:
         waiting = {pool.submit(_task, commands): name for name, commands in tasks.items()}
         for done in as_completed(waiting):
-            code, said = done.result()
-            print(f"== {waiting[done]}: {'failed' if code else 'passed'}\n{said}", flush=True)
+            code, seconds, said = done.result()
+            verdict = "failed" if code else "passed"
+            print(f"== {waiting[done]}: {verdict} in {seconds:.0f} s\n{said}", flush=True)
             codes.append(code)
     return max(codes)
 
 
-def _task(commands: Commands) -> tuple[int, str]:
-    """Run commands until one fails; return the exit code of the last, and all output."""
-    said = ""
+def _task(commands: Commands) -> tuple[int, float, str]:
+    """Run commands until one fails; return the exit code of the last, the seconds, and all output."""
+    began, said = time.monotonic(), ""
     for words in commands:
         print(f"svmrepro test: {' '.join(words)[:100]}", file=sys.stderr)
         ended = subprocess.run(
@@ -105,5 +108,5 @@ def _task(commands: Commands) -> tuple[int, str]:
         )
         said += ended.stdout
         if ended.returncode:
-            return abs(ended.returncode), said
-    return 0, said
+            return abs(ended.returncode), time.monotonic() - began, said
+    return 0, time.monotonic() - began, said
