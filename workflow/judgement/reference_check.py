@@ -187,9 +187,9 @@ def compare(
     Remarks are:
 
     - protocols of timing that differ;
-    - a claim about seconds (listed in ``clocked`` as (paper, claim)) that is now undecided, since intervals are
-      wider on a noisier machine, or that does not hold on another machine: processors differ in what they
-      are fast at;
+    - a claim about seconds (listed in ``clocked`` as (paper, claim)) that is now undecided, since intervals
+      are wider on a noisier machine, or that does not hold on another machine: processors differ in what
+      they are fast at;
     - a claim or row that was not measured here: missing data or package, a limit at a larger size, or an
       experiment that this run omits. With ``complete`` these are faults.
 
