@@ -94,7 +94,7 @@ def _side_by_side(tasks: dict[str, Commands]) -> int:
 
 def _task(commands: Commands) -> tuple[int, float, str]:
     """Run commands until one fails; return the exit code of the last, the seconds, and all output."""
-    began, said = time.monotonic(), ""
+    began, said, code = time.monotonic(), "", 0
     for words in commands:
         print(f"svmrepro test: {' '.join(words)[:100]}", file=sys.stderr)
         ended = subprocess.run(
@@ -107,6 +107,7 @@ def _task(commands: Commands) -> tuple[int, float, str]:
             check=False,
         )
         said += ended.stdout
-        if ended.returncode:
-            return abs(ended.returncode), time.monotonic() - began, said
-    return 0, time.monotonic() - began, said
+        code = abs(ended.returncode)
+        if code:
+            break
+    return code, time.monotonic() - began, said
