@@ -25,7 +25,7 @@ from svmrepro.solvers.decomposition._pair_state import (
 )
 from svmrepro.solvers.decomposition._planned_step import best_exact, offered, remember, step_ahead
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
-from svmrepro.solvers.decomposition.threads.passes import find_partner, move, request
+from svmrepro.solvers.decomposition.threads.passes import fetch_rows, find_partner, move
 from svmrepro.solvers.storage.row_products import STORE
 
 RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
@@ -102,17 +102,17 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         # Select the working set.
         i = scalars.top
         slot = kept(cache, order[i], m)
+        if slot < 0:
+            slot = fetch_rows(state, cache, store, panel, block, shape, np.int64(order[i]), m, 0)
+        row1 = row_of(cache, panel, slot)
         after_planned = (offer == 1 or offer == 4) and scalars.planned
         offering = offer == 3 or after_planned or (offer == 2 and not scalars.planned)
         exact = offering and offer < 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
         if exact:
-            if slot < 0:
-                slot = fetch(cache, store, panel, block, shape, np.int64(order[i]), m, 0)
             recall(state, 0, m)
-            j, gain = best_exact(G, diagonal, row_of(cache, panel, slot), status, beta, y, C, m, i, tiny)
+            j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)
         else:
-            slot, j, gain = find_partner(state, cache, store, panel, block, shape, slot, m, i)
-        row1 = row_of(cache, panel, slot)
+            j, gain = find_partner(state, cache, store, panel, block, shape, slot, m, i)
         if offering:
             i, j, chosen = offered(state, m, exact, i, j, gain)
             if chosen >= 0:
@@ -121,7 +121,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
                 row1 = row_of(cache, panel, slot)
         slot2 = kept(cache, order[j], m)
         if slot2 < 0:
-            slot2 = request(state, cache, store, panel, block, shape, j, m)
+            slot2 = fetch_rows(state, cache, store, panel, block, shape, np.int64(order[j]), m, 1)
         row2 = row_of(cache, panel, slot2)
         # Find the step.
         recall(state, i, i + 1)

@@ -1,4 +1,4 @@
-"""Calls of the two passes of an iteration over pairs, on one thread or divided by a team.
+"""Calls of the three passes of an iteration over pairs, on one thread or divided by a team.
 
 `team.share` divides a pass and computes its parts; this module calls it and combines the results. The type of
 the state decides between one thread and several: the code for several is compiled when it is used.
@@ -21,6 +21,8 @@ from svmrepro.solvers.decomposition._rows_ahead import claim_rows, fetch_ahead
 from svmrepro.solvers.decomposition.threads.team import (
     BELOW,
     BOTTOM,
+    FILL,
+    IN_FIXED_POINT,
     LARGEST,
     LEAST,
     LINE,
@@ -29,7 +31,6 @@ from svmrepro.solvers.decomposition.threads.team import (
     TOP,
     WHERE,
     fields_of,
-    fill_part,
     share,
 )
 
@@ -58,64 +59,34 @@ def _claim(state, cache, panel, i, have, m):
 
 
 @compiled()
-def _request_shared(state, cache, store, panel, block, shape, position, m, which):
-    """Have a slot for the row of an example; return it, from where on the row is missing, and ``count``.
-
-    The next pass fills it, and ``count - 1`` others. A short end is filled at once; ``count`` is 0 then.
-    """
-    i = np.int64(panel.order[position])
-    slot = cache.slot_of[i]
+def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
+    team, slot = state.screen.team, cache.slot_of[i]
     have = cache.have[slot] if slot >= 0 else 0
-    if m - have < state.screen.team.words[LEAST] or (cache.packed.shape[0] > 0 and cache.packed.itemsize > 1):
-        return fetch_ahead(state, cache, store, panel, block, shape, i, m, which), m, 0
+    if m - have < team.words[LEAST] or (cache.packed.shape[0] > 0 and cache.packed.itemsize > 1):
+        return fetch_ahead(state, cache, store, panel, block, shape, i, m, which)
     count = _claim(state, cache, panel, i, have, m)
-    return state.screen.team.slots[0], have, count
-
-
-@compiled()
-def _second_row_shared(state, cache, store, panel, block, shape, position, m):
-    """Request the row of the second example; have the entries that planning needs."""
-    slot, have, count = _request_shared(state, cache, store, panel, block, shape, position, m, 1)
-    request = state.screen.team.request
-    request[0], request[1], request[2] = position, have, count
-    if count and (state.scalars.free or state.scalars.plan == 2):
-        touched = cache.counts.touched
-        for age in range(0, min(state.scalars.ages, state.scalars.sets)):
-            for example in (state.first[age], state.second[age]):
-                at = state.position[example]
-                if have <= at < m:
-                    fill_part(state, cache, store, panel, block, shape, position, slot, 1, at, at + 1)
-        cache.counts.touched = touched  # the pass reads them again
+    slot = team.slots[0]
+    share(state, cache, store, panel, block, shape, FILL, have, m, SPAN, SPAN, slot, count, i, 0.0)
     return slot
 
 
 @compiled()
 def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed):
     words, values = state.screen.team.words, state.screen.team.values
-    have, count = m, 0
-    if slot < 0:
-        slot, have, count = _request_shared(state, cache, store, panel, block, shape, i, m, 0)
-    share(
-        state, cache, store, panel, block, shape, PARTNER, fixed, 0, m, SPAN, _LEAD, slot, 0, i, have, count,
-        0.0,
-    )  # fmt: skip
+    kind = PARTNER + (IN_FIXED_POINT if fixed else 0)
+    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, _LEAD, slot, 0, i, 0.0)
     j, best = np.int64(-1), 0.0
     for at in range(LINE, words.size, LINE):
         if words[at + WHERE] >= 0 and values[at + TOP] >= best:
             j, best = words[at + WHERE], values[at + TOP]
-    return slot, j, best
+    return j, best
 
 
 @compiled()
 def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed):
     words, values = state.screen.team.words, state.screen.team.values
-    request = state.screen.team.request
-    j, have, count = request[0], request[1], request[2]
-    request[2] = 0
-    share(
-        state, cache, store, panel, block, shape, MOVE, fixed, 0, m, SPAN, _LEAD, slot1, slot2, j, have,
-        count, mu,
-    )  # fmt: skip
+    kind = MOVE + (IN_FIXED_POINT if fixed else 0)
+    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, _LEAD, slot1, slot2, 0, mu)
     above, top, below, bottom, largest = np.int64(-1), NONE, np.int64(-1), -NONE, np.int64(0)
     for at in range(LINE, words.size, LINE):
         if words[at + WHERE] >= 0 and values[at + TOP] >= top:
@@ -126,26 +97,19 @@ def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, 
     return above, top, below, bottom, largest
 
 
-def request(
-    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, position: int, m: int
+def fetch_rows(
+    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
 ) -> int:
-    """Return the slot of a row that is not kept, to be filled by :func:`move` at the latest.
-
-    Entries at the positions of earlier working sets are there at once.
-    """
-    if hasattr(state.screen, "team"):
-        return int(_second_row_shared(state, cache, store, panel, block, shape, position, m))
-    return int(fetch_ahead(state, cache, store, panel, block, shape, panel.order[position], m, 1))
+    """Do what :func:`~svmrepro.solvers.decomposition._rows_ahead.fetch_ahead` does."""
+    fetch_of = _fetch_shared if hasattr(state.screen, "team") else fetch_ahead
+    return int(fetch_of(state, cache, store, panel, block, shape, i, m, which))
 
 
-@overload(request, inline="always")
-def _request(state, cache, store, panel, block, shape, position, m):
-    if _is_shared(state):
-        return lambda state, cache, store, panel, block, shape, position, m: _second_row_shared(
-            state, cache, store, panel, block, shape, position, m
-        )
-    return lambda state, cache, store, panel, block, shape, position, m: fetch_ahead(
-        state, cache, store, panel, block, shape, np.int64(panel.order[position]), m, 1
+@overload(fetch_rows, inline="always")
+def _fetch_rows(state, cache, store, panel, block, shape, i, m, which):
+    fetch_of = _fetch_shared if _is_shared(state) else fetch_ahead
+    return lambda state, cache, store, panel, block, shape, i, m, which: fetch_of(
+        state, cache, store, panel, block, shape, i, m, which
     )
 
 
@@ -156,45 +120,34 @@ def _partner_of_team(state, cache, store, panel, block, shape, slot, m, i):
 
 @compiled()
 def _partner_of_team_fixed(state, cache, store, panel, block, shape, slot, m, i):
-    fixed = state.screen.scalars.valid
-    slot, j, gain = _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
-    if fixed:
-        j, gain = gain_of(state, row_of(cache, panel, slot), i, j, state.scalars.tiny)
-    return slot, j, gain
+    if not state.screen.scalars.valid:
+        return _partner_shared(state, cache, store, panel, block, shape, slot, m, i, False)
+    j = _partner_shared(state, cache, store, panel, block, shape, slot, m, i, True)[0]
+    return gain_of(state, row_of(cache, panel, slot), i, j, state.scalars.tiny)
 
 
 def find_partner(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, slot: int, m: int, i: int
 ) -> Any:
-    """Return the slot of i's row, which is computed if it is -1, and the best partner and its gain.
-
-    See :func:`~svmrepro.solvers.decomposition._fixed_gradient.partner`.
-    """
+    """Do what :func:`~svmrepro.solvers.decomposition._fixed_gradient.partner` does, for a slot's row."""
     if hasattr(state.screen, "team"):
         find = _partner_of_team_fixed if is_fixed(state) else _partner_of_team
         return find(state, cache, store, panel, block, shape, slot, m, i)
-    if slot < 0:
-        slot = fetch_ahead(state, cache, store, panel, block, shape, np.int64(panel.order[i]), m, 0)
-    row, scalars = row_of(cache, panel, slot), state.scalars
-    return slot, *fixed_gradient.partner(state, row, m, i, scalars.tiny, cache.rows, scalars.bottom)
+    return fixed_gradient.partner(
+        state, row_of(cache, panel, slot), m, i, state.scalars.tiny, cache.rows, state.scalars.bottom
+    )
 
 
 @overload(find_partner, inline="always")
 def _find_partner(state, cache, store, panel, block, shape, slot, m, i):
-    def alone(state, cache, store, panel, block, shape, slot, m, i):
-        if slot < 0:
-            slot = fetch_ahead(state, cache, store, panel, block, shape, np.int64(panel.order[i]), m, 0)
-        j, gain = fixed_gradient.partner(
-            state, row_of(cache, panel, slot), m, i, state.scalars.tiny, cache.rows, state.scalars.bottom
-        )
-        return slot, j, gain
-
     if _is_shared(state):
         find = _partner_of_team_fixed if is_fixed(state) else _partner_of_team
         return lambda state, cache, store, panel, block, shape, slot, m, i: find(
             state, cache, store, panel, block, shape, slot, m, i
         )
-    return alone
+    return lambda state, cache, store, panel, block, shape, slot, m, i: fixed_gradient.partner(
+        state, row_of(cache, panel, slot), m, i, state.scalars.tiny, cache.rows, state.scalars.bottom
+    )
 
 
 @compiled()

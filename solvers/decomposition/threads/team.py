@@ -5,11 +5,10 @@ part for each thread, does the first one, and then each other one that no helper
 helpers that are in the middle of a part: one that sleeps, or has no processor, costs nothing but its help.
 Threads wait by looking at a word of memory, because waking one would take longer than a pass.
 
-Each part has two lines of the processors' caches: one for the pass, and one for its results. There and back
-is all that a pass sends, about 0.1 microseconds. A pass first fills the row that it needs, so that no thread
-may read an entry of it in another one's part before the pass has ended. Every entry is computed as by one
-thread, and the results of parts are combined by the rule for ties within a part. Solutions therefore do not
-depend on the number of threads, bit by bit.
+Each part has a line of the processors' caches, which holds the pass and then its results: there and back is
+all that a pass sends, about 0.1 microseconds. Every entry is computed as by one thread, and the results of
+parts are combined by the rule for ties within a part. Solutions therefore do not depend on the number of
+threads, bit by bit.
 
 The team is part of a state's screen. Without one, the passes compile to what they are for one thread.
 """
@@ -41,18 +40,16 @@ from svmrepro.solvers.decomposition._pair_state import CALLS
 from svmrepro.solvers.decomposition._rows_ahead import fill_together
 from svmrepro.solvers.storage.row_products import STORE
 
-PARTNER, MOVE, SUBTRACT, EXCHANGE = range(4)
+FILL, PARTNER, MOVE, SUBTRACT, EXCHANGE = range(5)
 IN_FIXED_POINT = 8  # added to PARTNER and MOVE
-_OPEN, _TAKEN, _OWN = range(3)  # a turn is four times the number of the pass, plus one of these
-_LINE = 8  # words
-LINE = 2 * _LINE  # words of a part: one line that the solving thread writes, and one that the helper does
+_OPEN, _TAKEN, _DONE, _OWN = range(4)  # a turn is four times the number of the pass, plus one of these
+LINE = 16  # words from one part's to the next one's: two lines, since processors fetch lines in pairs
 # Words of line 0: whether the helpers end; entries from which a pass is divided; the next slot to rearrange.
 ENDS, LEAST, NEXT = range(3)
 _SLOTS = 16  # that a thread takes at a time: rows differ in length
-# The words of a part: what is to be done (the kind and range hold two numbers), and its results.
-_TURN, _KIND, _RANGE, _MISSING, _SLOT, _OTHER, _EXAMPLE, _STEP = range(_LINE)
-_DONE, WHERE, TOP, BELOW, BOTTOM, LARGEST, _TOUCHED, _ENTRIES = range(_LINE, LINE)
-_SHIFT = 32  # of the second number
+# The words of a part: of the pass, and of its results in their place.
+TURN, _KIND, _FIRST, _LAST, _SLOT, _OTHER, _EXAMPLE, _STEP = range(8)
+_, WHERE, TOP, BELOW, BOTTOM, LARGEST, _TOUCHED, _ENTRIES = range(8)
 _SPINS = 20_000  # looks at a word, about 0.3 ms, before a thread that waits leaves its processor to others
 _SLEEPS, _SLEEP = 200, 50  # then a helper sleeps this often for these microseconds, and ends
 
@@ -68,8 +65,6 @@ class Team(NamedTuple):
         The same memory.
     mates, slots : ndarray of int64, shape (TOGETHER,)
         Examples whose rows are computed, and their slots.
-    request : ndarray of int64, shape (3,)
-        The row that the next update fills: position of its example, first position, number of rows.
     at : ndarray of int64, shape (parts,)
         How far the subtraction of rows is.
     positions, changes : ndarray of int64 and float64, shape (n,)
@@ -86,7 +81,6 @@ class Team(NamedTuple):
     values: Any
     mates: Any
     slots: Any
-    request: Any
     at: Any
     positions: Any
     changes: Any
@@ -126,7 +120,6 @@ def allocate(n: int, parts: int, least: int) -> Team:
         values=words.view(np.float64),
         mates=np.zeros(TOGETHER, dtype=np.int64),
         slots=np.zeros(TOGETHER, dtype=np.int64),
-        request=np.zeros(3, dtype=np.int64),
         at=np.zeros(parts, dtype=np.int64),
         positions=np.zeros(n, dtype=np.int64),
         changes=np.zeros(n),
@@ -157,12 +150,11 @@ def fields_of(kind: Any) -> dict[str, Any]:
     return dict(zip(kind.fields, kind.types, strict=True))
 
 
-def fill_part(
-    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, position: Any, slot: Any,
-    count: Any, first: int, last: int,
+def _fill_part(
+    state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, slot: Any, count: Any,
+    first: int, last: int,
 ) -> None:  # fmt: skip
-    """Compute ``count`` rows, of an example and of the team's ``mates``, from ``first`` to ``last``."""
-    i: Any = np.int64(panel.order[position])
+    """Compute ``count`` rows, of i and of the team's ``mates``, from position ``first`` to ``last``."""
     if cache.packed.dtype == np.uint8:
         cache.counts.touched += fill_distances(panel, i, first, last, cache.packed[slot])
     elif cache.rows.dtype != np.uint8 and state.scalars.ahead:
@@ -172,23 +164,20 @@ def fill_part(
         cache.counts.touched += fill_row(store, panel, block, shape, i, first, last, cache.rows[slot])
 
 
-@overload(fill_part, inline="always")
-def _fill_part(state, cache, store, panel, block, shape, position, slot, count, first, last):
-    def distances(state, cache, store, panel, block, shape, position, slot, count, first, last):
-        i: Any = np.int64(panel.order[position])
+@overload(_fill_part, inline="always")
+def _fill_part_of(state, cache, store, panel, block, shape, i, slot, count, first, last):
+    def distances(state, cache, store, panel, block, shape, i, slot, count, first, last):
         cache.counts.touched += fill_distances(panel, i, first, last, cache.packed[slot])
 
-    def entries(state, cache, store, panel, block, shape, position, slot, count, first, last):
-        i: Any = np.int64(panel.order[position])
+    def entries(state, cache, store, panel, block, shape, i, slot, count, first, last):
         cache.counts.touched += fill_row(store, panel, block, shape, i, first, last, cache.rows[slot])
 
-    def several(state, cache, store, panel, block, shape, position, slot, count, first, last):
+    def several(state, cache, store, panel, block, shape, i, slot, count, first, last):
         if state.scalars.ahead:
             for r in range(count):
                 panel.tiles.mates[r] = state.screen.team.mates[r]
             fill_together(cache, store, panel, shape, state.screen.team.slots, count, first, last)
         else:
-            i: Any = np.int64(panel.order[position])
             cache.counts.touched += fill_row(store, panel, block, shape, i, first, last, cache.rows[slot])
 
     if fields_of(cache)["packed"].dtype == types.uint8:
@@ -196,36 +185,33 @@ def _fill_part(state, cache, store, panel, block, shape, position, slot, count, 
     return several if fields_of(cache)["rows"].dtype != types.uint8 else entries
 
 
-def _partner_part(state: Any, row: Any, i: int, fixed: bool, first: int, last: int, hint: int) -> Any:
-    """Return the best partner from position ``first`` to ``last``, and its gain as parts compare it.
-
-    ``hint`` is a good partner whose entry of the row is there, or -1.
-    """
+def _partner_part(state: Any, row: Any, i: int, fixed: bool, first: int, last: int) -> Any:
+    """Return the best partner from position ``first`` to ``last``, and its gain as parts compare it."""
     if fixed:
         gain, j = best_in(state.screen, state.status, row, first, last, i, state.scalars.tiny)
         return j, gain
     low = state.screen.screen if is_fixed(state) else state.screen
     return best_partner(
         state.G, state.diagonal, row, state.status, last, i, state.scalars.tiny, state.screen.team.wide, low,
-        hint, first,
+        state.scalars.bottom, first,
     )  # fmt: skip
 
 
 @overload(_partner_part, inline="always")
-def _partner_part_of(state, row, i, fixed, first, last, hint):
-    def plain(state, row, i, fixed, first, last, hint):
+def _partner_part_of(state, row, i, fixed, first, last):
+    def plain(state, row, i, fixed, first, last):
         return best_partner(
             state.G, state.diagonal, row, state.status, last, i, state.scalars.tiny, state.screen.team.wide,
-            state.screen, hint, first,
+            state.screen, state.scalars.bottom, first,
         )  # fmt: skip
 
-    def either(state, row, i, fixed, first, last, hint):
+    def either(state, row, i, fixed, first, last):
         if fixed:
             gain, j = best_in(state.screen, state.status, row, first, last, i, state.scalars.tiny)
         else:
             j, gain = best_partner(
                 state.G, state.diagonal, row, state.status, last, i, state.scalars.tiny,
-                state.screen.team.wide, state.screen.screen, hint, first,
+                state.screen.team.wide, state.screen.screen, state.scalars.bottom, first,
             )  # fmt: skip
         return j, gain
 
@@ -267,27 +253,22 @@ def _move_part_of(state, row1, row2, mu, fixed, first, last):
 
 
 @compiled(forceinline=True)
-def perform(part, base, state, cache, store, panel, block, shape):
-    """Do a part of a pass of the kind ``base``."""
+def perform(part, kind, state, cache, store, panel, block, shape):
+    """Do a part of a pass."""
     team = state.screen.team
     words, values, at = team.words, team.values, LINE * (part + 1)
-    fixed, count = (words[at + _KIND] & IN_FIXED_POINT) != 0, words[at + _KIND] >> _SHIFT
-    first, last = words[at + _RANGE] & 0xFFFFFFFF, words[at + _RANGE] >> _SHIFT
-    missing, slot, other = words[at + _MISSING], words[at + _SLOT], words[at + _OTHER]
-    example, step = words[at + _EXAMPLE], values[at + _STEP]
-    if count and max(first, missing) < last:
-        filled = slot if base == PARTNER else other
-        fill_part(state, cache, store, panel, block, shape, example, filled, count, max(first, missing), last)
-    if base == PARTNER:
-        hint = state.scalars.bottom
-        if count and not first <= hint < last:
-            hint = -1  # its entry is another thread's
+    first, last, slot = words[at + _FIRST], words[at + _LAST], words[at + _SLOT]
+    other, example, step = words[at + _OTHER], words[at + _EXAMPLE], values[at + _STEP]
+    base = kind & (IN_FIXED_POINT - 1)
+    if base == FILL:
+        _fill_part(state, cache, store, panel, block, shape, example, slot, other, first, last)
+    elif base == PARTNER:
         words[at + WHERE], values[at + TOP] = _partner_part(
-            state, row_of(cache, panel, slot), example, fixed, first, last, hint
+            state, row_of(cache, panel, slot), example, kind != base, first, last
         )
     elif base == MOVE:
         top, highest, bottom, lowest, largest = _move_part(
-            state, row_of(cache, panel, slot), row_of(cache, panel, other), step, fixed, first, last
+            state, row_of(cache, panel, slot), row_of(cache, panel, other), step, kind != base, first, last
         )
         words[at + WHERE], values[at + TOP] = top, highest
         words[at + BELOW], values[at + BOTTOM], words[at + LARGEST] = bottom, lowest, largest
@@ -309,47 +290,45 @@ def perform(part, base, state, cache, store, panel, block, shape):
 
 @compiled(forceinline=True)
 def share(
-    state, cache, store, panel, block, shape, base, fixed, begin, end, unit, lead, slot, other, example,
-    missing, count, step,
+    state, cache, store, panel, block, shape, kind, begin, end, unit, lead, slot, other, example, step
 ):  # fmt: skip
     """Do a pass from position ``begin`` to ``end``, with the helpers that are there.
 
     Parts begin at multiples of ``unit`` from ``begin``, and the first is longer by ``lead``. If ``unit`` is
-    0, all parts have the whole pass, and divide it in another way. If ``count`` is not 0, so many rows are
-    filled first, from position ``missing`` on.
+    0, all parts have the whole pass, and divide it in another way.
     """
     words, values = state.screen.team.words, state.screen.team.values
     parts = words.size // LINE - 1
-    turn = (words[LINE + _TURN] & ~3) + 4
+    turn = words[LINE + TURN] + 4
     last = end
     for part in range(parts - 1, -1, -1):
         at, first = LINE * (part + 1), begin
         if part and unit:
             first = min(begin + (lead + max(end - begin - lead, 0) * part // parts) // unit * unit, last)
-        words[at + _KIND] = base + (IN_FIXED_POINT if fixed else 0) + (count << _SHIFT)
-        words[at + _RANGE] = first + (last << _SHIFT)
-        words[at + _MISSING], words[at + _SLOT], words[at + _OTHER] = missing, slot, other
-        words[at + _EXAMPLE], values[at + _STEP] = example, step
-        store_word(words, at + _TURN, turn)
+        words[at + _KIND], words[at + _FIRST], words[at + _LAST] = kind, first, last
+        words[at + _SLOT], words[at + _OTHER], words[at + _EXAMPLE] = slot, other, example
+        values[at + _STEP] = step
+        store_word(words, at + TURN, turn)
         last = first if unit else end
     for part in range(parts):
         at = LINE * (part + 1)
-        mine = part == 0
-        if not mine and load_word(words, at + _TURN) == turn:
-            mine = replace_word(words, at + _TURN, turn, turn + _OWN)
-        if mine:
-            perform(part, base, state, cache, store, panel, block, shape)
-            words[at + _DONE], words[at + _TOUCHED], words[at + _ENTRIES] = turn, 0, 0
+        if part == 0 or replace_word(words, at + TURN, turn, turn + _OWN):
+            perform(part, kind, state, cache, store, panel, block, shape)
     for part in range(1, parts):
         at, waits = LINE * (part + 1), 0
-        while load_word(words, at + _DONE) != turn:
+        while True:
+            now = load_word(words, at + TURN)
+            if now == turn + _OWN:
+                break
+            if now == turn + _DONE:
+                cache.counts.touched += words[at + _TOUCHED]
+                cache.counts.entries += words[at + _ENTRIES]
+                break
             waits += 1
             if waits < _SPINS:
                 pause()
             else:
                 yield_processor()
-        cache.counts.touched += words[at + _TOUCHED]
-        cache.counts.entries += words[at + _ENTRIES]
 
 
 def signature_of_share(state: Any, cache: Any) -> Any:
@@ -358,13 +337,10 @@ def signature_of_share(state: Any, cache: Any) -> Any:
 
 
 @compiled()
-def share_rarely(state, cache, store, panel, block, shape, base, begin, end, slot, other, example, step):
+def share_rarely(state, cache, store, panel, block, shape, kind, begin, end, slot, other, example, step):
     """Do a pass that takes long, from ``begin`` to ``end`` in each part."""
     state.screen.team.words[NEXT] = begin
-    share(
-        state, cache, store, panel, block, shape, base, False, begin, end, 0, 0, slot, other, example, 0, 0,
-        step,
-    )  # fmt: skip
+    share(state, cache, store, panel, block, shape, kind, begin, end, 0, 0, slot, other, example, step)
 
 
 def signature_of_assist(state: Any, cache: Any) -> Any:
@@ -378,13 +354,12 @@ def assist(part, state, cache, store, panel, block, shape):
     words, counts, waits = state.screen.team.words, cache.counts, 0
     at = LINE * (part + 1)
     while load_word(words, ENDS) == 0:
-        turn = load_word(words, at + _TURN)
-        if turn > 0 and turn % 4 == _OPEN and replace_word(words, at + _TURN, turn, turn + _TAKEN):
+        turn = load_word(words, at + TURN)
+        if turn > 0 and turn % 4 == _OPEN and replace_word(words, at + TURN, turn, turn + _TAKEN):
             counts.touched = counts.entries = 0
-            base = words[at + _KIND] & (IN_FIXED_POINT - 1)
-            perform(part, base, state, cache, store, panel, block, shape)
+            perform(part, words[at + _KIND], state, cache, store, panel, block, shape)
             words[at + _TOUCHED], words[at + _ENTRIES] = counts.touched, counts.entries
-            store_word(words, at + _DONE, turn)
+            store_word(words, at + TURN, turn + _DONE)
             waits = 0
             continue
         waits += 1
