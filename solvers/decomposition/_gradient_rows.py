@@ -19,7 +19,7 @@ from svmrepro.solvers.caches.example_tiles import (
     powers_together,
     products_together,
 )
-from svmrepro.solvers.caches.feature_columns import PANEL
+from svmrepro.solvers.caches.feature_columns import PANEL, distances_from, look_up
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
@@ -67,6 +67,42 @@ def _subtract(part, change, row):
         part[k] -= change * row[k]
 
 
+def computed(
+    cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any
+) -> int:
+    """Write the entries of a row that is not kept to ``out``; return the stored entries read."""
+    if cache.packed.dtype == np.uint8:
+        return int(_from_distances(panel, i, first, last, out))
+    return int(_by_blocks(cache, store, panel, block, shape, i, first, last, out))
+
+
+@compiled()
+def _from_distances(panel, i, first, last, out):
+    touched, distances = distances_from(panel, i, first, last)
+    look_up(panel.table, distances, last - first, out)
+    return touched
+
+
+@compiled(forceinline=True)
+def _by_blocks(cache, store, panel, block, shape, i, first, last, out):
+    touched = block(store, panel, i, first, last, out)
+    shape(store, panel, i, first, last, out)
+    round_as(cache.rows, out)
+    return touched
+
+
+@overload(computed, inline="always")
+def _computed(cache, store, panel, block, shape, i, first, last, out):
+    # A call through an address copies all arrays of the store and the panel, as long as the distances take.
+    if cache.types[cache.fields.index("packed")].dtype == types.uint8:
+        return lambda cache, store, panel, block, shape, i, first, last, out: _from_distances(
+            panel, i, first, last, out
+        )
+    return lambda cache, store, panel, block, shape, i, first, last, out: _by_blocks(
+        cache, store, panel, block, shape, i, first, last, out
+    )
+
+
 @compiled()
 def subtract_together(G, rows, store, panel, shape, changes, count, first, last):
     """Subtract ``changes[r]`` times the row of the panel's ``mates[r]`` from G[first:last].
@@ -94,7 +130,7 @@ def subtract_together(G, rows, store, panel, shape, changes, count, first, last)
 
 @compiled(forceinline=True)
 def _cut(size, share, shares):
-    """Return where a share of a stretch begins."""
+    """Return where a share of the examples begins."""
     return size if share == shares else size * share // shares // 64 * 64
 
 
@@ -102,19 +138,22 @@ def _cut(size, share, shares):
 def subtract_part(
     G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row, share, shares
 ):
-    """Do what :func:`subtract_rows` does, for one of some equal shares of each stretch."""
+    """Do what :func:`subtract_rows` does, for one of some equal shares of the examples.
+
+    Which kept rows are used depends on whole stretches, so that it does not depend on the number of shares.
+    """
     order, count, done = panel.order, positions.size, 0
     waiting, most = 0, panel.tiles.dots.shape[0]  # rows that are computed together
+    low, high = begin + _cut(last - begin, share, shares), begin + _cut(last - begin, share + 1, shares)
+    stretch = begin + (low - begin) // STRETCH * STRETCH
     while count > 0:
-        first = begin + at // count * STRETCH
-        if first >= last:
+        start = stretch + at // count * STRETCH
+        first, end = max(start, low), min(start + STRETCH, last)
+        if first >= high:
             return -1
         if waiting == 0 and done > 0 and done >= work:
             return at
-        end = min(first + STRETCH, last)
-        size = end - first
-        cut = _cut(size, share, shares)
-        first, size = first + cut, _cut(size, share + 1, shares) - cut
+        size = min(end, high) - first
         change, i = changes[at % count], np.int64(order[positions[at % count]])
         at += 1
         part, new = G[first : first + size], row[:size]
@@ -129,9 +168,7 @@ def subtract_part(
             panel.tiles.mates[waiting], panel.tiles.worst[waiting] = i, change
             waiting += 1
         else:
-            touched = block(store, panel, i, first, first + size, new)
-            shape(store, panel, i, first, first + size, new)
-            round_as(cache.rows, new)
+            touched = computed(cache, store, panel, block, shape, i, first, first + size, new)
             _subtract(part, change, new)
             cache.counts.entries += size
         if waiting == most or (waiting > 0 and at % count == 0):

@@ -3,6 +3,9 @@
 `team.share` divides a pass and computes its parts; this module calls it and combines the results. The type of
 the state decides between one thread and several: the code for several is compiled when it is used.
 A pass over fewer entries than the team's limit is not divided.
+
+All functions are inlined: a call would copy some four hundred words of the state, the cache and the examples,
+which takes longer than handing a pass over.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def _is_shared(state: Any) -> bool:
     return "team" in fields_of(state)["screen"].fields
 
 
-@compiled()
+@compiled(forceinline=True)
 def _claim(state, cache, panel, i, have, m):
     """Have slots for the row of i, and for others that are computed with it; return how many."""
     team, counts = state.screen.team, cache.counts
@@ -58,7 +61,7 @@ def _claim(state, cache, panel, i, have, m):
     return 1
 
 
-@compiled()
+@compiled(forceinline=True)
 def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
     team, slot = state.screen.team, cache.slot_of[i]
     have = cache.have[slot] if slot >= 0 else 0
@@ -70,7 +73,7 @@ def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
     return slot
 
 
-@compiled()
+@compiled(forceinline=True)
 def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed):
     words, values = state.screen.team.words, state.screen.team.values
     kind = PARTNER + (IN_FIXED_POINT if fixed else 0)
@@ -82,7 +85,7 @@ def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
     return j, best
 
 
-@compiled()
+@compiled(forceinline=True)
 def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed):
     words, values = state.screen.team.words, state.screen.team.values
     kind = MOVE + (IN_FIXED_POINT if fixed else 0)
@@ -113,12 +116,12 @@ def _fetch_rows(state, cache, store, panel, block, shape, i, m, which):
     )
 
 
-@compiled()
+@compiled(forceinline=True)
 def _partner_of_team(state, cache, store, panel, block, shape, slot, m, i):
     return _partner_shared(state, cache, store, panel, block, shape, slot, m, i, False)
 
 
-@compiled()
+@compiled(forceinline=True)
 def _partner_of_team_fixed(state, cache, store, panel, block, shape, slot, m, i):
     if not state.screen.scalars.valid:
         return _partner_shared(state, cache, store, panel, block, shape, slot, m, i, False)
@@ -150,12 +153,12 @@ def _find_partner(state, cache, store, panel, block, shape, slot, m, i):
     )
 
 
-@compiled()
+@compiled(forceinline=True)
 def _step_of_team(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps):
     return _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, False)[:4]
 
 
-@compiled()
+@compiled(forceinline=True)
 def _step_of_team_fixed(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps):
     fixed = stays_fixed(state, mu, Q, m, eps)
     above, top, below, bottom, largest = _move_shared(
