@@ -37,8 +37,6 @@ from svmrepro.solvers.decomposition.threads.team import (
     share,
 )
 
-_LEAD = 1024  # entries by which the first part of a scan is longer: its thread neither waits nor answers
-
 
 def _is_shared(state: Any) -> bool:
     return "team" in fields_of(state)["screen"].fields
@@ -69,7 +67,7 @@ def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
         return fetch_ahead(state, cache, store, panel, block, shape, i, m, which)
     count = _claim(state, cache, panel, i, have, m)
     slot = team.slots[0]
-    share(state, cache, store, panel, block, shape, FILL, have, m, SPAN, SPAN, slot, count, i, 0.0)
+    share(state, cache, store, panel, block, shape, FILL, have, m, SPAN, slot, count, i, 0.0)
     return slot
 
 
@@ -77,7 +75,7 @@ def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
 def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed):
     words, values = state.screen.team.words, state.screen.team.values
     kind = PARTNER + (IN_FIXED_POINT if fixed else 0)
-    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, _LEAD, slot, 0, i, 0.0)
+    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, slot, 0, i, 0.0)
     j, best = np.int64(-1), 0.0
     for at in range(LINE, words.size, LINE):
         if words[at + WHERE] >= 0 and values[at + TOP] >= best:
@@ -89,7 +87,7 @@ def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
 def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed):
     words, values = state.screen.team.words, state.screen.team.values
     kind = MOVE + (IN_FIXED_POINT if fixed else 0)
-    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, _LEAD, slot1, slot2, 0, mu)
+    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, slot1, slot2, 0, mu)
     above, top, below, bottom, largest = np.int64(-1), NONE, np.int64(-1), -NONE, np.int64(0)
     for at in range(LINE, words.size, LINE):
         if words[at + WHERE] >= 0 and values[at + TOP] >= top:

@@ -289,13 +289,11 @@ def perform(part, kind, state, cache, store, panel, block, shape):
 
 
 @compiled(forceinline=True)
-def share(
-    state, cache, store, panel, block, shape, kind, begin, end, unit, lead, slot, other, example, step
-):  # fmt: skip
+def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot, other, example, step):
     """Do a pass from position ``begin`` to ``end``, with the helpers that are there.
 
-    Parts begin at multiples of ``unit`` from ``begin``, and the first is longer by ``lead``. If ``unit`` is
-    0, all parts have the whole pass, and divide it in another way.
+    Parts begin at multiples of ``unit`` from ``begin``. If ``unit`` is 0, all parts have the whole pass, and
+    divide it in another way.
     """
     words, values = state.screen.team.words, state.screen.team.values
     parts = words.size // LINE - 1
@@ -304,7 +302,7 @@ def share(
     for part in range(parts - 1, -1, -1):
         at, first = LINE * (part + 1), begin
         if part and unit:
-            first = min(begin + (lead + max(end - begin - lead, 0) * part // parts) // unit * unit, last)
+            first = begin + (end - begin) * part // parts // unit * unit
         words[at + _KIND], words[at + _FIRST], words[at + _LAST] = kind, first, last
         words[at + _SLOT], words[at + _OTHER], words[at + _EXAMPLE] = slot, other, example
         values[at + _STEP] = step
@@ -340,7 +338,7 @@ def signature_of_share(state: Any, cache: Any) -> Any:
 def share_rarely(state, cache, store, panel, block, shape, kind, begin, end, slot, other, example, step):
     """Do a pass that takes long, from ``begin`` to ``end`` in each part."""
     state.screen.team.words[NEXT] = begin
-    share(state, cache, store, panel, block, shape, kind, begin, end, 0, 0, slot, other, example, step)
+    share(state, cache, store, panel, block, shape, kind, begin, end, 0, slot, other, example, step)
 
 
 def signature_of_assist(state: Any, cache: Any) -> Any:
