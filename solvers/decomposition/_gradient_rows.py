@@ -68,7 +68,7 @@ def _subtract(part, change, row):
 
 
 def computed(
-    cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any
+    cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, first: int, last: int, out: Any
 ) -> int:
     """Write the entries of a row that is not kept to ``out``; return the stored entries read."""
     if cache.packed.dtype == np.uint8:
