@@ -273,14 +273,20 @@ def look_up(table, distances, m, out):
         out[k] = table[distances[k]]
 
 
+@compiled()
+def values_from_distances(panel, i, first, last, out):
+    """Look up Gaussian kernel values of binary data in the panel's table; return the entries read."""
+    touched, distances = distances_from(panel, i, first, last)
+    look_up(panel.table, distances, last - first, out)
+    return touched
+
+
 @compiled(BLOCK)
 def block_bytes_table(store, panel, i, first, last, out):
     """Look up Gaussian kernel values of binary data by integer distance."""
-    size = last - first
     if panel.table.size:
-        touched, near = distances_from(panel, i, first, last)
-        look_up(panel.table, near, size, out)
-        return touched
+        return values_from_distances(panel, i, first, last, out)
+    size = last - first
     touched, counts = count_common(panel, i, first, last)
     table, ones, distances = store.table, panel.bits.ones[first:last], panel.distances
     own = np.uint16(store.norms[i])

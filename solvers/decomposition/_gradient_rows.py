@@ -19,7 +19,7 @@ from svmrepro.solvers.caches.example_tiles import (
     powers_together,
     products_together,
 )
-from svmrepro.solvers.caches.feature_columns import PANEL, distances_from, look_up
+from svmrepro.solvers.caches.feature_columns import PANEL, values_from_distances
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
@@ -67,20 +67,13 @@ def _subtract(part, change, row):
         part[k] -= change * row[k]
 
 
-def computed(
+def _compute(
     cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, first: int, last: int, out: Any
 ) -> int:
     """Write the entries of a row that is not kept to ``out``; return the stored entries read."""
     if cache.packed.dtype == np.uint8:
-        return int(_from_distances(panel, i, first, last, out))
+        return int(values_from_distances(panel, i, first, last, out))
     return int(_by_blocks(cache, store, panel, block, shape, i, first, last, out))
-
-
-@compiled()
-def _from_distances(panel, i, first, last, out):
-    touched, distances = distances_from(panel, i, first, last)
-    look_up(panel.table, distances, last - first, out)
-    return touched
 
 
 @compiled(forceinline=True)
@@ -91,11 +84,12 @@ def _by_blocks(cache, store, panel, block, shape, i, first, last, out):
     return touched
 
 
-@overload(computed, inline="always")
-def _computed(cache, store, panel, block, shape, i, first, last, out):
-    # A call through an address copies all arrays of the store and the panel, as long as the distances take.
+@overload(_compute, inline="always")
+def _compute_of(cache, store, panel, block, shape, i, first, last, out):
+    # A call through an address copies all arrays of the store and the panel. For distances that takes as long
+    # as computing them.
     if cache.types[cache.fields.index("packed")].dtype == types.uint8:
-        return lambda cache, store, panel, block, shape, i, first, last, out: _from_distances(
+        return lambda cache, store, panel, block, shape, i, first, last, out: values_from_distances(
             panel, i, first, last, out
         )
     return lambda cache, store, panel, block, shape, i, first, last, out: _by_blocks(
@@ -168,7 +162,7 @@ def subtract_part(
             panel.tiles.mates[waiting], panel.tiles.worst[waiting] = i, change
             waiting += 1
         else:
-            touched = computed(cache, store, panel, block, shape, i, first, first + size, new)
+            touched = _compute(cache, store, panel, block, shape, i, first, first + size, new)
             _subtract(part, change, new)
             cache.counts.entries += size
         if waiting == most or (waiting > 0 and at % count == 0):
