@@ -3,7 +3,9 @@
 Writing to memory that is not in the processor's own caches takes longer than recomputing a cheap row. A cache
 of cheap rows therefore starts at 2 MB, about the size of a core's own cache. It doubles, up to its limit, as
 long as enough misses would have been hits in a cache of twice the size: one call in ten, and beyond 16 MB,
-where its rows have to come from main memory, every second one.
+where its rows have to come from main memory, every second one. Other rows are worth reading from there, but
+not writing to pages that the system has yet to provide: their cache starts at 256 MB, and doubles if one call
+in ten asks for it.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ from svmrepro.solvers.compilation.records import zeroed
 ENTRY_BYTES = {"double": 8, "single": 4, "rounded": 4, "byte": 1, "distance": 1}
 _ROWS = {"byte": np.uint8, "rounded": np.float32}  # where entries are not double
 
-_FIRST_BYTES = 2 * 2**20
+_FIRST_BYTES, _FIRST_BYTES_CHEAP = 256 * 2**20, 2 * 2**20
 _NEAR_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
-# Double if more than one call in this many misses a row that twice the size would hold; second: beyond
-# ``_NEAR_BYTES``.
+# Double if more than one call in this many misses a row that twice the size would hold; second: for cheap rows
+# beyond ``_NEAR_BYTES``.
 _WORTH, _WORTH_FAR = 10, 2
 
 
@@ -38,6 +40,7 @@ class Counts:
     calls: int
     checked: int  # calls at the last check of the size
     near_misses: int  # misses since then that would be hits in a cache of twice the size
+    worth_far: int  # how many calls there may be to each of these, beyond ``_NEAR_BYTES``, to double
 
 
 class RowCache(NamedTuple):
@@ -87,7 +90,7 @@ def build_cache(
         Precision of the entries: "single" is widened at each request, "rounded" is not. A byte holds an entry
         up to 255, or the distance that an entry depends on.
     cheap : bool
-        Whether computing a row takes about as long as reading it from memory. The cache then starts small.
+        Whether computing a row takes about as long as reading it from memory.
     least : int
         Minimum number of rows, whatever the limit: as many as are in use at once.
 
@@ -98,13 +101,14 @@ def build_cache(
     packs = precision in ("single", "distance")
     entry = ENTRY_BYTES[precision]
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
-    first = min(slots, max(_FIRST_ROWS, least, _FIRST_BYTES // (entry * n))) if cheap else slots
+    first_bytes = _FIRST_BYTES_CHEAP if cheap else _FIRST_BYTES
+    first = min(slots, max(_FIRST_ROWS, least, first_bytes // (entry * max(n, 1))))
     rows = np.empty((least if packs else slots, n), _ROWS.get(precision, np.float64))
     packed = np.empty((slots if packs else 0, n), np.uint8 if precision == "distance" else np.float32)
-    return over(rows, packed, n, first)
+    return over(rows, packed, n, first, cheap=cheap)
 
 
-def over(rows: Any, packed: Any, n: int, first: int) -> RowCache:
+def over(rows: Any, packed: Any, n: int, first: int, *, cheap: bool = False) -> RowCache:
     """Return an empty cache for n examples over given arrays, with ``first`` rows in use at first."""
     slots = packed.shape[0] or rows.shape[0]
     newer, older = np.zeros((2, slots + 1), dtype=np.int64)
@@ -112,6 +116,7 @@ def over(rows: Any, packed: Any, n: int, first: int) -> RowCache:
     newer[ring], older[ring] = np.roll(ring, -1), np.roll(ring, 1)
     counts = zeroed(Counts)
     counts.slots = first
+    counts.worth_far = _WORTH_FAR if cheap else _WORTH
     return RowCache(
         rows=rows,
         packed=packed,
@@ -146,7 +151,7 @@ def grow(cache):
         return
     entry = cache.packed.itemsize if cache.packed.shape[0] else cache.rows.itemsize
     near = 2 * slots * cache.slot_of.size * entry <= _NEAR_BYTES
-    if counts.near_misses * (_WORTH if near else _WORTH_FAR) > calls:
+    if counts.near_misses * (_WORTH if near else counts.worth_far) > calls:
         anchor = newer.size - 1
         counts.slots = min(2 * slots, anchor)
         for slot in range(slots, counts.slots):  # insert as the oldest, so that it is taken next

@@ -97,6 +97,7 @@ SIZES = (
     (svmlight, "_WIDEN_AFTER", 2),
     (smo_rows, "_FIRST_LENGTH", 8),
     (lru, "_FIRST_BYTES", 0),
+    (lru, "_FIRST_BYTES_CHEAP", 0),
     (row_passes, "RENEW", 3),
     (smo_newton, "_FIRST_LOOK", 1),
     (smo_newton, "_AGAIN", 1),
