@@ -129,7 +129,7 @@ class PaperPage:
         return _raw(table.render(claims=claims, counts=counts, marks=_MARKS, after_number=after_number))
 
     def deviations(self) -> str:
-        """Return what is done in another way than in the paper, an item each; of the default scale."""
+        """Return what differs from the paper, an item each; of the default scale."""
         file = self._root / "results" / "reference" / "default" / self.name / "deviations.csv"
         if not file.is_file():
             raise TextError(f"there is no {file.relative_to(self._root)}")

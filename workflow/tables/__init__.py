@@ -7,7 +7,7 @@ scaling          scaling exponents
 support_vectors  support vectors beside the paper
 contenders       contenders side by side
 claims           verdicts
-deviations       what is done in another way than in the paper
+deviations       what differs from the paper
 traffic          bytes moved
 speed_up         elapsed seconds on several threads
 grid             problems over a grid of C and gamma

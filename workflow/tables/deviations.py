@@ -1,4 +1,4 @@
-"""What is done here in another way than in the paper, and why."""
+"""What differs from the paper, and why."""
 
 from __future__ import annotations
 
