@@ -1,0 +1,86 @@
+"""The cache of kernel rows: which rows it keeps, when it grows, and where its memory is."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+from svmrepro.solvers.caches import lru
+from svmrepro.solvers.caches.lru import RowCache, build_cache, claim
+
+
+def request(cache: RowCache, examples: np.ndarray) -> list[bool]:
+    """Request rows as :func:`fetch` does, and return which of them were there."""
+    hits = []
+    for i in examples:
+        hit = bool(cache.slot_of[i] >= 0)
+        slot = claim(cache, i)
+        assert cache.slot_of[i] == slot and cache.owner[slot] == i
+        cache.counts.misses += not hit
+        cache.called[i] = cache.counts.misses
+        hits.append(hit)
+    return hits
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_the_least_recently_used_row_goes(size: int) -> None:
+    n = 12
+    cache = build_cache(n, 8.0 * n * size, "double")
+    kept: OrderedDict[int, None] = OrderedDict()
+    requests = np.random.default_rng(size).integers(0, n, 400)
+    for i, hit in zip(requests, request(cache, requests), strict=True):
+        assert hit == (i in kept)
+        kept.pop(i, None)
+        kept[i] = None
+        if len(kept) > size:
+            kept.popitem(last=False)
+    assert sorted(kept) == sorted(cache.owner.tolist())
+    assert cache.counts.calls == 400 and cache.counts.used == size
+
+
+@pytest.mark.parametrize("cheap", [False, True])
+def test_it_grows_if_twice_the_size_has_the_rows_requested(
+    cheap: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lru, "_FIRST_BYTES", 0)
+    monkeypatch.setattr(lru, "_FIRST_BYTES_CHEAP", 0)
+    n = 200
+    cache = build_cache(n, 8.0 * n * n, "double", cheap=cheap)
+    first = int(cache.counts.slots)
+    request(cache, np.tile(np.arange(n), 5))  # rows return after n others: far more than twice the size
+    assert cache.counts.slots == first
+    request(cache, np.tile(np.arange(first + 4), 30))
+    assert cache.counts.slots == 2 * first
+    assert all(request(cache, np.arange(first + 4)))
+
+
+def test_it_stays_below_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lru, "_FIRST_BYTES", 0)
+    n, most = 60, 25
+    cache = build_cache(n, 8.0 * n * most, "double")
+    for size in (20, 30, 60):
+        request(cache, np.tile(np.arange(size), 40))
+    assert cache.counts.slots == cache.counts.used == most == cache.rows.shape[0]
+
+
+@pytest.mark.parametrize("precision", ["double", "rounded", "single"])
+def test_first_size(precision: str) -> None:
+    n = 5_000
+    entry = lru.ENTRY_BYTES[precision]
+    costly, cheap = (build_cache(n, 64 * 2**20, precision, cheap=cheap) for cheap in (False, True))
+    limit = min(n, 64 * 2**20 // (entry * n))
+    assert costly.counts.slots == limit  # below 256 MB
+    assert cheap.counts.slots == 2 * 2**20 // (entry * n)
+
+
+def test_rows_in_pages_of_the_usual_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = lru._empty((1_500, 1_000), np.float32)  # above the size from which numpy asks for huge pages
+    assert rows.shape == (1_500, 1_000) and rows.dtype == np.float32
+    assert rows.flags.writeable and rows.flags.c_contiguous and rows.flags.aligned
+    rows[-1] = 1.0
+    assert rows[-1].sum() == 1_000.0
+    with pytest.raises(MemoryError):
+        lru._empty((2**40, 2**20), np.float32)
+    monkeypatch.delattr("mmap.MADV_NOHUGEPAGE", raising=False)  # such as macOS
+    assert lru._empty((1_500, 1_000), np.float32).shape == (1_500, 1_000)
