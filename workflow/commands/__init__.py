@@ -9,7 +9,7 @@ compare      this run beside another one
 remake       tables and figures again, from raw measurements
 publish      a run as an archive, for others to compare with
 new          skeletons of a solver, a data set, a paper
-bench        solvers of one's own beside all others, on any data
+bench        solvers of one's own beside all peers, on any data
 crate        RO-Crate metadata of results
 report       one HTML file with everything
 site         static pages of one or more runs
