@@ -83,7 +83,7 @@ class Solution:
         What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; set by the driver.
     end : Start, optional
         For SMO over pairs, the final multipliers with their gradient: a start for the same examples and
-        kernel with another C or eps.
+        kernel with another eps or a larger C.
     """
 
     alpha: npt.NDArray[np.float64] | None

@@ -21,5 +21,6 @@ graph/          builds the job graph for the Snakefile
 joining/        your own solvers and data: benches, skeletons for ``svmrepro new``, published runs
 commands/       the command line ``svmrepro``
 rules/, report/  Snakemake's rules, and the captions of its report
+envs/           the conda environment that the rules name
 templates/      HTML templates and styles
 """

@@ -7,8 +7,8 @@ where its rows have to come from main memory, every second one.
 
 Other rows are worth reading from there, but not writing to pages that the system has yet to provide: their
 cache starts at 256 MB, and doubles if one call in ten asks for it. It is in pages of the usual size. Huge
-pages, which numpy asks for, come at a seventh of the price where the system has them at hand, but at six
-times the price where a virtual machine has to get them from its host.
+pages, which numpy asks for, come at a seventh of their price where the system has them at hand, but at three
+to seven times it where a virtual machine has to get them from its host.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Counts:
     calls: int
     checked: int  # calls at the last check of the size
     near_misses: int  # misses since then that would be hits in a cache of twice the size
-    worth_far: int  # how many calls there may be to each of these, beyond ``_NEAR_BYTES``, to double
+    worth_far: int  # beyond ``_NEAR_BYTES``, double if more than one call in this many is one of these
 
 
 class RowCache(NamedTuple):

@@ -13,5 +13,5 @@ grid                 warm and cold starts over a grid
 settings             effect of each setting
 seconds_ratios       solvers relative to one of them
 performance_profile  performance profiles
-trace                seconds against size, and the objective against time: the figure of ``svmrepro bench``
+trace                seconds against size, and the objective against time: a figure of ``svmrepro bench``
 """

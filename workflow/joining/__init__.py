@@ -1,8 +1,8 @@
 """Your own solvers and data: benches, skeletons for ``svmrepro new``, and published runs of others.
 
 bench_settings   the configuration of a bench: a paper of its own, in a folder of its own
-bench_run        measures it; its table is `svmrepro.workflow.tables.peers`, its figure
-                 `svmrepro.workflow.figures.trace`
+bench_run        measures it; its tables are of kinds ``peers`` and ``contenders``, its figures
+                 ``seconds-objectives`` and, for several data sets, ``profile``
 publishing       a run as an archive
 skeleton_writer  new solvers, data sets and papers from the templates in ``skeletons/``
 """
