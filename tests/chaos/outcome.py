@@ -21,9 +21,9 @@ from svmrepro.workflow.measurement.journal_line import decode
 _OF_THE_RUN = re.compile(
     r"seconds|^(run_id|time|flagged|flag_reason|load_before|load_after|peak_memory_bytes)$|^machine\.|^info\.|^noise\."
 )
-#: Columns computed from seconds; ratios of counts are not among them.
+#: Columns computed from seconds or from the peak of memory; ratios of counts are not among them.
 _OF_THE_CLOCK = re.compile(
-    r"second|time|bandwidth|^relative$|^difference$|^apart$|^(?!.*(?:iterations|work|evaluations)).*ratio"
+    r"second|time|bandwidth|^relative$|^memory$|^difference$|^apart$|^(?!.*(?:iterations|work|evaluations)).*ratio"
 )
 #: Tables whose cells are seconds, in columns named after contenders; only sizes and reasons are compared.
 _OF_SECONDS = re.compile(r"/sparse-[^/]*\.csv$")
