@@ -1,7 +1,7 @@
 """The files that a run of the workflow left, and their differences from an undisturbed run.
 
-Seconds, and what is computed from them, differ between runs. Everything else must be the same: the set of
-measurements, all their counts and objectives, and every cell of every table.
+Seconds and peaks of memory, and what is computed from them, differ between runs. Everything else is the
+same: the set of measurements, all their counts and objectives, and every cell of every table.
 """
 
 from __future__ import annotations
