@@ -187,7 +187,7 @@ class PaperPage:
         file = self._results.parent / "check.json"
         self._texts.read.add(file)
         record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        machine = record.get("machine", {})
+        machine = record["papers"].get(self.name, {}).get("machine", {})
         known = [("machine.cpu", ""), ("machine.python", "Python "), ("machine.versions.numba", "numba ")]
         words = [f"{before}{machine[key]}" for key, before in known if machine.get(key)]
         return f" ({', '.join(words)})" if words else ""

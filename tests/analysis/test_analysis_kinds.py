@@ -105,8 +105,14 @@ def test_what_no_table_of_results_holds(tmp_path, kind, column, text, message):
 
 
 RECORD = {
-    "schema": 2, "scale": "smoke", "measured": "2026-01-02T03:04:05Z", "machine": {"machine.cpu": "A CPU"},
-    "machines": [{"commit": "0123"}], "claims": {"mini": {"first": "holds"}},
+    "schema": 3, "scale": "smoke", "claims": {"mini": {"first": "holds"}},
+    "papers": {
+        "mini": {
+            "measured": "2026-01-02T03:04:05Z",
+            "machine": {"machine.cpu": "A CPU"},
+            "machines": [{"commit": "0123"}],
+        }
+    },
     "rows": [
         {
             "paper": "mini", "experiment": "one", "n": "50", "contender": "smo", "setting": {"C": "1"},
@@ -119,7 +125,8 @@ RECORD = {
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("measured",), "yesterday", "measured: 'yesterday' is not a date"),
+        (("papers", "mini", "measured"), "yesterday", "measured: 'yesterday' is not a date"),
+        (("papers",), {}, "papers: mini is missing, which has rows"),
         (("scale",), "\ud800", "scale: .* cannot be printed"),
         (("claims", "mini", "first"), "perhaps", "claims: mini: first: 'perhaps' is not one of"),
         (("rows", 0, "n"), "050", r"rows\[0\]: n: '050' is not a number of examples"),
@@ -162,7 +169,7 @@ def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):
         (json.dumps(RECORD)[:-1] + ', "scale": "paper"}', "key 'scale' is given twice"),
         ("{", "no record of a check"),
         ("[" * 200_000, "no record of a check"),
-        ('{"schema": 1}', "schema 2 expected"),
+        ('{"schema": 2}', "schema 3 expected"),
     ],
 )
 def test_what_is_no_record_of_a_check(tmp_path, text, message):

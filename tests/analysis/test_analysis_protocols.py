@@ -5,7 +5,7 @@ from support import rows_of as rows
 from svmrepro.workflow.analysis.runs import CPU, read_runs
 from svmrepro.workflow.analysis.tidy import mixed_protocols
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.judgement.reference_check import compare, protocols, summarise
+from svmrepro.workflow.judgement.reference_check import about, compare, summarise
 
 NAME = "noise-linear"
 
@@ -28,7 +28,7 @@ def analysed(tmp_path, pinned):
 
 
 def record(runs):
-    return {"machine": {}, "claims": {}, "rows": summarise(runs), "protocols": protocols(runs)}
+    return {"papers": {synthetic.PAPER: about(runs)}, "claims": {}, "rows": summarise(runs)}
 
 
 def test_seconds_of_two_protocols_meet_in_no_median_and_no_ratio(tmp_path, capsys):
@@ -64,7 +64,7 @@ def test_check_and_compare_name_protocols_that_differ(tmp_path):
         "timing protocol 1, pinned here, 1 there: seconds, and what is claimed of them, are not comparable"
     ]
     assert not compare(usual, usual).remarks
-    del usual["protocols"]  # an older record
+    del usual["papers"][synthetic.PAPER]["protocols"]  # an older record
     assert not compare(usual, record(read[0])).remarks
 
 

@@ -28,8 +28,8 @@ from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
+from svmrepro.workflow.judgement.reference_check import about, summarise
 from svmrepro.workflow.judgement.reference_check import compare as compare_records
-from svmrepro.workflow.judgement.reference_check import machine_identity, summarise
 from svmrepro.workflow.steps import check
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
@@ -93,9 +93,7 @@ def good() -> dict[str, str]:
     source.write_text(files[MEASUREMENTS])
     runs = read_runs([source])
     record = {
-        "schema": check.SCHEMA, "scale": "smoke", "measured": "2026-01-02T03:04:05Z",
-        "machine": machine_identity(runs), "machines": [{"cpu": "A CPU", "commit": "0123456789ab"}],
-        "runs": {"measured": 12, "flagged": 0}, "rows": summarise(runs),
+        "schema": check.SCHEMA, "scale": "smoke", "papers": {PAPER: about(runs)}, "rows": summarise(runs),
         "claims": {PAPER: {"first": "holds", "second": "not decided"}}, "comparison": None,
     }  # fmt: skip
     return {**files, RECORD: check._to_json(record)}

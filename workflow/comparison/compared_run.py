@@ -7,7 +7,7 @@ verdicts), fits, ratios and tables. Whatever a folder has is used; what it lacks
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ class ComparedRun:
     folder: Path
     scale: str  # or "", if unknown
     measured: str  # time of the last measurement, ISO 8601, or ""
-    machine: Mapping[str, str]  # `machine_identity`; empty if unknown or not the same throughout
+    #: Paper -> `machine_identity`; empty if unknown or not the same throughout.
+    machines: Mapping[str, Mapping[str, str]]
     commits: tuple[str, ...]  # that made the measurements; empty if only a record of the check is available
     papers: tuple[str, ...]  # with any results
     rows: Sequence[Entry]
@@ -40,7 +41,7 @@ class ComparedRun:
     ratios: Mapping[RatioKey, Interval]
     claims: Mapping[str, Mapping[str, tuple[str, str]]]  # paper -> claim -> (verdict, measured value or "")
     lacking: tuple[str, ...]  # what the folder lacks
-    protocols: tuple[str, ...] = ("1",)  # of timing
+    protocols: Mapping[str, Sequence[str]] = field(default_factory=dict)  # paper -> protocols of timing
 
     @property
     def record(self) -> dict[str, Any]:
@@ -50,10 +51,12 @@ class ComparedRun:
             for paper, claims in self.claims.items()
         }
         return {
-            "machine": dict(self.machine),
+            "papers": {
+                paper: {"machine": machine, "protocols": self.protocols.get(paper, ())}
+                for paper, machine in self.machines.items()
+            },
             "claims": verdicts,
             "rows": self.rows,
-            "protocols": list(self.protocols),
         }
 
 
@@ -75,26 +78,31 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         if (paper, name) not in files
     ]
     fits, ratios, claims = _estimates(files)
-    runs = read_runs(file for (_, name), file in files.items() if name == "measurements")
-    entries: list[Entry] = [*summarise(runs)]
-    machine = machine_identity(runs)
-    times = [run.fields.get("time", "") for run in runs.runs]
-    scales = dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
-    commits = {run.fields.get("machine.commit", "") for run in runs.runs} - {""}
-    timing = set(protocols(runs))
+    entries: list[Entry] = []
+    machines: dict[str, Mapping[str, str]] = {}
+    timing: dict[str, Sequence[str]] = {}
+    times: list[str] = []
+    scales: dict[str, None] = {}
+    commits: set[str] = set()
+    for paper in [paper for paper in present if (paper, "measurements") in files]:
+        runs = read_runs([files[paper, "measurements"]])
+        entries += summarise(runs)
+        machines[paper], timing[paper] = machine_identity(runs), protocols(runs)
+        times += [run.fields.get("time", "") for run in runs.runs]
+        scales |= dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
+        commits |= {run.fields.get("machine.commit", "") for run in runs.runs} - {""}
     unmeasured = [paper for paper in wanted if (paper, "measurements") not in files]
     if unmeasured and (folder / "check.json").is_file():
         record = read_record(folder / "check.json")
-        from_record = [row for row in record["rows"] if row["paper"] in unmeasured]
-        entries += from_record
-        # Two machines in one folder count as unknown.
-        if from_record and record["machine"] != machine:
-            machine = {} if runs.runs else record["machine"]
-        timing |= set(record.get("protocols") or ["1"])
-        times.append(record["measured"])
+        entries += [row for row in record["rows"] if row["paper"] in unmeasured]
         scales[record["scale"]] = None
-        commits |= {known["commit"] for known in record.get("machines", ()) if "commit" in known}
         for paper in unmeasured:
+            if found_there := record["papers"].get(paper):
+                machines[paper] = found_there["machine"]
+                timing[paper] = found_there.get("protocols", ())
+                times.append(found_there["measured"])
+                known = found_there.get("machines", ())
+                commits |= {each["commit"] for each in known if "commit" in each}
             for name, verdict in record["claims"].get(paper, {}).items():
                 claims.setdefault(paper, {}).setdefault(name, (verdict, ""))
     measured = {entry["paper"] for entry in entries}
@@ -106,7 +114,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         folder=folder,
         scale=" and ".join(filter(None, scales)),
         measured=max(times, default=""),
-        machine=machine,
+        machines=machines,
         commits=tuple(sorted(commits)),
         papers=tuple(having),
         rows=entries,
@@ -114,7 +122,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         ratios=ratios,
         claims=claims,
         lacking=tuple(lacking),
-        protocols=tuple(sorted(timing)) or ("1",),
+        protocols=timing,
     )
 
 

@@ -90,11 +90,6 @@ class PairedRuns:
         return compare(before, self.here.record, whole=False, clocked=self.clocked)
 
     @property
-    def same_machine(self) -> bool:
-        """Whether hardware and library versions are equal, so that counts must be equal too."""
-        return self.outcome.same_machine
-
-    @property
     def other_protocol(self) -> str:
         """Say that the seconds were taken by different protocols of timing; "" if they were not."""
         return other_protocol(self.there.record, self.here.record)
@@ -157,7 +152,9 @@ class PairedRuns:
         if not both:
             return MatchedRow(key, 0, UNSOLVED, (said or ["no seed in common"])[0], {})
         verdict, detail = _verdict(
-            [(a["counts"], b["counts"]) for a, b in both], int(both[0][0]["n"]), same=self.same_machine
+            [(a["counts"], b["counts"]) for a, b in both],
+            int(both[0][0]["n"]),
+            same=self.outcome.same_machine.get(key[0], False),
         )
         # A slower machine may meet limits of time or memory; a failure is a fault of the code.
         if any(a != b and {a, b} & set(FAILED) for a, b in statuses):

@@ -47,7 +47,9 @@ Rows = Sequence[Mapping[str, Cell]]
 
 def about(pair: PairedRuns) -> Table:
     """Describe both runs: folder, date, machine, commit, and what is missing."""
-    machine = dict.fromkeys((*pair.here.machine, *pair.there.machine))
+    machine = dict.fromkeys(
+        name for side in (pair.here, pair.there) for each in side.machines.values() for name in each
+    )
     sides = [
         {
             "folder": str(side.folder),
@@ -56,9 +58,16 @@ def about(pair: PairedRuns) -> Table:
             "papers": ", ".join(side.papers),
             "measurements": f"{len(side.rows):,}",
             "commit": ", ".join(dict.fromkeys(map(short_commit, side.commits))),
-            "timing protocol": " and ".join(side.protocols),
+            "timing protocol": " and ".join(
+                sorted({name for each in side.protocols.values() for name in each})
+            ),
             "missing": "; ".join(side.lacking),
-            **{name.removeprefix("machine."): side.machine.get(name, "") for name in machine},
+            **{
+                name.removeprefix("machine."): "; ".join(
+                    dict.fromkeys(each[name] for each in side.machines.values() if name in each)
+                )
+                for name in machine
+            },
         }
         for side in (pair.here, pair.there)
     ]
@@ -72,12 +81,8 @@ def about(pair: PairedRuns) -> Table:
         Column(HERE, "this run", prose=True),
         Column(THERE, "other run", prose=True),
     ]
-    how = (
-        "Same hardware and versions: counts and objectives must be equal."
-        if pair.same_machine
-        else "Other or unknown hardware or versions: counts and objectives may differ by 2 %."
-    )
-    return _table("The two runs", columns, rows, how)
+    how = pair.outcome.how
+    return _table("The two runs", columns, rows, f"Counts and objectives: {how}.")
 
 
 def summary(pair: PairedRuns) -> Table:

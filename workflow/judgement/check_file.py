@@ -20,7 +20,7 @@ from svmrepro.workflow.judgement.claims import UNASKED, VERDICTS
 from svmrepro.workflow.judgement.reference_check import FAILED, OBJECTIVES, unfold
 from svmrepro.workflow.measurement.journal_line import STATUSES, counted, shown
 
-SCHEMA = 2
+SCHEMA = 3
 
 _VERDICT = field_types.one_of(VERDICTS)
 _ON_PAPER = field_types.one_of({*VERDICTS, UNASKED})
@@ -84,25 +84,37 @@ class _Row(Struct):
         return [(self.paper, self.experiment, self.n, self.contender, seed, *point) for seed in self.runs]
 
 
-class _Record(Struct):
-    """The parts of the file that the program reads."""
+class _Paper(Struct):
+    """When, where and how the runs of a paper were measured."""
 
-    scale: str
     measured: str
     machine: dict[str, str]
-    claims: dict[str, dict[str, str]]
-    rows: list[_Row]
     machines: list[dict[str, str]] = []
-    claims_on_paper: dict[str, dict[str, str]] = {}
     protocols: tuple[str, ...] = ("1",)
 
     def __post_init__(self) -> None:
-        check("scale", self.scale, field_types.name)
         check("measured", self.measured, field_types.date)
         for machine in (self.machine, *self.machines):
             _check_texts("machine", machine, field_types.words)
         for protocol in self.protocols:
             check("protocols", protocol, field_types.name)
+
+
+class _Record(Struct):
+    """The parts of the file that the program reads."""
+
+    scale: str
+    papers: dict[str, _Paper]
+    claims: dict[str, dict[str, str]]
+    rows: list[_Row]
+    claims_on_paper: dict[str, dict[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        check("scale", self.scale, field_types.name)
+        for paper in self.papers:
+            check("papers", paper, field_types.name)
+        if strange := sorted({row.paper for row in self.rows} - self.papers.keys()):
+            raise ValueError(f"papers: {strange[0]} is missing, which has rows")
         for paper, verdicts in self.claims.items():
             check("claims", paper, field_types.name)
             _check_texts(f"claims: {paper}", verdicts, _VERDICT)

@@ -62,11 +62,23 @@ Paths = dict[tuple[str, str, str, bool], list[float]]
 class ReferenceCheck:
     """Outcome of a comparison with the reference."""
 
-    same_machine: bool  # hardware and library versions equal the reference's, so that equality is required
+    #: Paper -> whether hardware and library versions equal the reference's, so that equality is required.
+    same_machine: dict[str, bool] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # rows or claims that were not measured here
     rows: int = 0  # compared
     of: int = 0  # in the reference, for the papers of this run
+
+    @property
+    def how(self) -> str:
+        """How strictly the rows were compared, in words."""
+        equal = [paper for paper, same in self.same_machine.items() if same]
+        if equal and len(equal) == len(self.same_machine):
+            return "same machine and libraries: equality"
+        elsewhere = "another machine or libraries, or unknown ones: within 2 %"
+        if not equal:
+            return elsewhere
+        return f"{', '.join(equal)}: same machine and libraries, equality; the others: {elsewhere}"
 
 
 def summarise(runs: Runs) -> list[dict[str, Any]]:
@@ -153,12 +165,28 @@ def protocols(runs: Runs) -> list[str]:
     return sorted({run.protocol for run in runs.runs if run.number("cpu_seconds") is not None})
 
 
-def other_protocol(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Say that the seconds of two records were taken by different protocols; "" if they were not.
+def about(runs: Runs) -> dict[str, Any]:
+    """Return what a record says of the runs of one paper: when, where and how they were measured."""
+    measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
+    return {
+        "machine": machine_identity(runs),
+        "machines": machine_records(runs),
+        "measured": max((run.fields.get("time", "") for run in measured), default=""),
+        "protocols": protocols(runs),
+        "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
+    }
 
-    Records that name none are of the first.
+
+def other_protocol(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Say that the seconds of the papers of both records were taken by different protocols, or "".
+
+    Papers that name none are of the first.
     """
-    before, now = (record.get("protocols") or ["1"] for record in (there, here))
+    both = there["papers"].keys() & here["papers"].keys()
+    before, now = (
+        sorted({name for paper in both for name in record["papers"][paper].get("protocols") or ["1"]})
+        for record in (there, here)
+    )
     if before == now:
         return ""
     return (
@@ -195,8 +223,18 @@ def compare(
 
     Papers that this run omits are not compared.
     """
-    same = bool(reference["machine"]) and reference["machine"] == current["machine"]
-    found = ReferenceCheck(same)
+    papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
+    machines, here = (
+        {paper: about["machine"] for paper, about in record["papers"].items()}
+        for record in (reference, current)
+    )
+    found = ReferenceCheck(
+        {
+            paper: bool(machine) and machine == here.get(paper)
+            for paper, machine in machines.items()
+            if paper in papers
+        }
+    )
     if remark := other_protocol(reference, current):
         found.remarks.append(remark)
     missing = found.faults if complete else found.remarks
@@ -205,13 +243,13 @@ def compare(
         for name in [name for name, verdict in verdicts.items() if verdict in HELD and now is not None]:
             present = now.get(name, "no longer listed")
             said = f"claim {paper}/{name} held in the reference: {present}"
-            if (paper, name) in clocked and (present == UNDECIDED or (present == FAILS and not same)):
+            elsewhere = not found.same_machine.get(paper)
+            if (paper, name) in clocked and (present == UNDECIDED or (present == FAILS and elsewhere)):
                 found.remarks.append(f"{said}, by seconds")
             elif present in (FAILS, UNDECIDED, TOO_SMALL, "no longer listed"):
                 found.faults.append(said)
             elif present not in HELD:
                 missing.append(said)
-    papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
     wanted = [row for row in reference["rows"] if row["paper"] in papers]
     absent = _compare_rows(wanted, current["rows"], found, whole)
     if absent:
@@ -277,16 +315,17 @@ def _some(labels: Sequence[str]) -> str:
 
 def _compare_counts(old: Entry, new: Entry, label: str, found: ReferenceCheck, paths: Paths) -> None:
     """Compare one row. If rounding may steer the path, store its ratios in `paths` for later."""
+    same = found.same_machine.get(old["paper"], False)
     for name, was in old["counts"].items():
         value = new["counts"].get(name)
         if value is None:
             found.faults.append(f"{label}: {name} is missing, {was:g} in the reference")
-        elif not found.same_machine and name not in RESULTS:
+        elif not same and name not in RESULTS:
             if was > 0:
                 dense = old["setting"].get("storage") == "dense"
                 paths.setdefault((old["paper"], old["contender"], name, dense), []).append(value / was)
-        elif not agree(name, was, value, int(old["n"]), same_machine=found.same_machine):
-            how, digits = ("same machine", 10) if found.same_machine else ("over 2 % off", 6)
+        elif not agree(name, was, value, int(old["n"]), same_machine=same):
+            how, digits = ("same machine", 10) if same else ("over 2 % off", 6)
             found.faults.append(
                 f"{label}: {name} is {value:.{digits}g}, {was:.{digits}g} in the reference ({how})"
             )

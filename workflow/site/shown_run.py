@@ -242,12 +242,23 @@ class ShownRun:
         dates = re.findall(
             r"last measured (\d{4}-\d\d-\d\d)", " ".join(each.provenance for each in self.papers)
         )
-        return max(dates, default=str(self.record.get("measured", ""))[:10])
+        known = (str(each.get("measured", "")) for each in self._papers_of_record)
+        return max(dates, default=max(known, default="")[:10])
 
     @cached_property
     def machine(self) -> str:
-        """The processor, or ""."""
-        return str((self.record.get("machine") or {}).get("machine.cpu", ""))
+        """The processor or processors, or ""."""
+        found = (str((each.get("machine") or {}).get("machine.cpu", "")) for each in self._papers_of_record)
+        return ", ".join(filter(None, dict.fromkeys(found)))
+
+    @property
+    def _papers_of_record(self) -> list[Mapping[str, Any]]:
+        found = self.record.get("papers")
+        return (
+            [each for each in found.values() if isinstance(each, Mapping)]
+            if isinstance(found, Mapping)
+            else []
+        )
 
     @cached_property
     def papers(self) -> list[ShownPaper]:

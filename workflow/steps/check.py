@@ -45,11 +45,9 @@ from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
 from svmrepro.workflow.judgement.claims import HEADLINE, UNASKED, UNDECIDED, clocked_claims, tally
 from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
+    about,
     compare,
     fold,
-    machine_identity,
-    machine_records,
-    protocols,
     summarise,
 )
 from svmrepro.workflow.number_text import plural
@@ -114,23 +112,19 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
 
 def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
     """Return the content of check.json, except the comparison."""
-    runs = read_runs(
-        paths.measurements(config, experiment.paper, experiment.name) for experiment in config.experiments
-    )
-    measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
+    runs = {
+        name: read_runs(paths.measurements(config, name, each) for each in paper.experiments)
+        for name, paper in config.papers.items()
+    }
     return {
         "schema": SCHEMA,
         "scale": config.scale,
-        "measured": max((run.fields.get("time", "") for run in measured), default=""),
-        "machine": machine_identity(runs),
-        "machines": machine_records(runs),
-        "protocols": protocols(runs),
-        "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
+        "papers": {name: about(each) for name, each in runs.items()},
         "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
         "claims_on_paper": {
             name: {row["id"]: row["on_paper"] for row in rows} for name, rows in verdicts.items()
         },
-        "rows": summarise(runs),
+        "rows": [row for each in runs.values() for row in summarise(each)],
         "comparison": None,
     }
 
@@ -171,7 +165,7 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
 def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     """Add those papers of the reference that this run did not make.
 
-    A record describes one machine. Papers from another machine or schema are dropped, with a message.
+    An earlier reference that cannot be read is replaced as a whole, with a message.
     """
     if not path.is_file():
         return record
@@ -180,14 +174,16 @@ def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, An
     except StepError as error:
         print(f"The earlier reference cannot be read, so all of it is replaced: {error}")
         return record
-    others = sorted(set(before["claims"]) - set(record["claims"]))
-    if others and before["machine"] != record["machine"]:
-        print(f"Left out, because they were measured on another machine: {', '.join(others)}")
-        return record
+    others = before["papers"].keys() - record["papers"].keys()
     return {
         **record,
-        "claims": {**{name: before["claims"][name] for name in others}, **record["claims"]},
-        "claims_on_paper": {**before.get("claims_on_paper", {}), **record["claims_on_paper"]},
+        **{
+            part: {
+                **{name: each for name, each in before.get(part, {}).items() if name in others},
+                **record[part],
+            }
+            for part in ("papers", "claims", "claims_on_paper")
+        },
         "rows": [row for row in before["rows"] if row["paper"] in others] + record["rows"],
     }
 
@@ -215,9 +211,7 @@ def _undecided(verdicts: Verdicts) -> str:
 
 
 def _printed_comparison(outcome: ReferenceCheck) -> str:
-    other = "another machine or libraries: within 2 %"
-    kind = "same machine and libraries: equality" if outcome.same_machine else other
-    lines = [f"Compared with the reference run ({kind}): {outcome.rows:,} of {outcome.of:,} rows."]
+    lines = [f"Compared with the reference run ({outcome.how}): {outcome.rows:,} of {outcome.of:,} rows."]
     lines += [f"  note: {remark}" for remark in outcome.remarks]
     lines += [f"  FAULT: {fault}" for fault in outcome.faults[:40]]
     if len(outcome.faults) > 40:

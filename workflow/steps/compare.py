@@ -69,11 +69,9 @@ def _page(config: Config, pair: PairedRuns) -> str:
 
 def _closing(config: Config, pair: PairedRuns) -> str:
     faults, changed = pair.outcome.faults, pair.changed
-    other = "another machine or libraries, or unknown ones"
-    kind = "the same machine and libraries" if pair.same_machine else other
     words = {key: [verdict or "not listed" for verdict in both] for key, both in pair.claims.items()}
     lines = [
-        f"Compared with {pair.there.folder} ({kind}): {plural(len(pair.rows), 'row')} in both, "
+        f"Compared with {pair.there.folder} ({pair.outcome.how}): {plural(len(pair.rows), 'row')} in both, "
         f"{plural(len(pair.claims), 'claim')}, {len(changed)} with a different verdict.",
         *([f"  note: {pair.other_protocol}"] if pair.other_protocol else []),
         *(f"  {paper}/{name}: {', other run: '.join(words[(paper, name)])}" for paper, name in changed[:10]),

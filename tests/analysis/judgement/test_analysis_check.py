@@ -27,8 +27,9 @@ def record(full):
     return check.read_record(paths.check(full))
 
 
-def find(record, n="1605"):
-    return next(row for row in record["rows"] if (row["n"], row["contender"]) == (n, "smo"))
+def find(record, n="1605", paper=synthetic.PAPER):
+    wanted = (paper, n, "smo")
+    return next(row for row in record["rows"] if (row["paper"], row["n"], row["contender"]) == wanted)
 
 
 def test_without_a_reference_it_says_so_and_fails(full, capsys, reference):
@@ -57,7 +58,8 @@ def write_reference(folder, record, change):
 
 def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, reference):
     def of_another(content):
-        content["claims"] = {"another": content["claims"].pop(synthetic.PAPER)}
+        for part in ("claims", "papers"):
+            content[part] = {"another": content[part].pop(synthetic.PAPER)}
         for row in content["rows"]:
             row["paper"] = "another"
 
@@ -95,18 +97,19 @@ def test_a_complete_check_has_every_claim(record):
 
 def test_the_record_holds_claims_machine_and_every_row(full, record):
     assert record["claims"][synthetic.PAPER]["separable-none-at-bound"] == "holds"
-    assert record["machine"]["machine.cpu"] == "Example CPU 2.5 GHz"
-    assert "machine.versions.svmrepro" not in record["machine"]
+    identity = record["papers"][synthetic.PAPER]["machine"]
+    assert identity["machine.cpu"] == "Example CPU 2.5 GHz" and "machine.versions.svmrepro" not in identity
     experiments = full.papers[synthetic.PAPER].experiments.values()
     assert len(record["rows"]) == sum(len(item.sizes) * len(item.contenders) for item in experiments)
     assert "cpu_seconds" not in json.dumps(record)
     assert find(record)["counts"]["certificate.n_bound"] == 578
-    known = json.loads(paths.check(full).read_text())
+    known = json.loads(paths.check(full).read_text())["papers"][synthetic.PAPER]
     assert known["runs"]["measured"] > known["runs"]["flagged"] >= 0
     (machine,) = known["machines"]
     assert {"cpu", "commit", "versions.numpy"} <= set(machine)
     outcome = compare(record, record)
-    assert outcome.same_machine and outcome.faults == [] and outcome.rows > 200
+    assert outcome.same_machine == {synthetic.PAPER: True}
+    assert outcome.faults == [] and outcome.rows > 200
 
 
 def claim(verdict, name="separable-none-at-bound"):
@@ -129,7 +132,7 @@ def without(**fields):
 
 
 def more_work_elsewhere(now):
-    now["machine"]["machine.cpu"] = "Other CPU"
+    now["papers"][synthetic.PAPER]["machine"]["machine.cpu"] = "Other CPU"
     for each in now["rows"]:
         if each["contender"] == "smo" and each["counts"]:
             each["counts"]["iterations"] *= 1.04
@@ -187,7 +190,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
         now["claims"][synthetic.PAPER][name] = verdict
         outcome = compare(record, now, clocked=named)
         assert (len(outcome.faults), len(outcome.remarks)) == (faults, remarks)
-        now["machine"] = {**now["machine"], "cpu_id": "another"}
+        now["papers"][synthetic.PAPER]["machine"]["machine.cpu_id"] = "another"
         elsewhere = compare(record, now, clocked=named)
         found = elsewhere.remarks if name == clocked else elsewhere.faults
         assert any(f"{name} held" in said for said in found)
@@ -218,11 +221,26 @@ def test_counts_are_equal_here_and_within_two_percent_elsewhere(
     now = copy.deepcopy(record)
     find(now)["counts"][name] *= factor
     outcome = compare(record, now)
-    assert outcome.same_machine and len(outcome.faults) == same_faults
+    assert outcome.how.startswith("same machine") and len(outcome.faults) == same_faults
     assert RESULTS_ROW in outcome.faults[0]
-    now["machine"]["machine.cpu"] = "Other CPU"
+    now["papers"][synthetic.PAPER]["machine"]["machine.cpu"] = "Other CPU"
     outcome = compare(record, now)
-    assert not outcome.same_machine and len(outcome.faults) == other_faults
+    assert outcome.how.startswith("another machine") and len(outcome.faults) == other_faults
+
+
+def test_each_paper_is_compared_with_the_machine_of_its_reference(record):
+    reference = copy.deepcopy(record)
+    reference["rows"] += [{**each, "paper": "another"} for each in copy.deepcopy(record["rows"])]
+    reference["papers"]["another"] = {"machine": {"machine.cpu": "Other CPU"}}
+    now = copy.deepcopy(reference)
+    now["papers"]["another"] = now["papers"][synthetic.PAPER]
+    for paper in (synthetic.PAPER, "another"):
+        find(now, paper=paper)["counts"]["iterations"] *= 1.05
+    outcome = compare(reference, now)
+    assert outcome.same_machine == {synthetic.PAPER: True, "another": False}
+    assert outcome.how.startswith(f"{synthetic.PAPER}: same machine and libraries, equality; the others: ")
+    (fault,) = outcome.faults
+    assert RESULTS_ROW in fault and "same machine" in fault
 
 
 def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp_path):
@@ -240,19 +258,19 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
     assert check.run(full) == 0
     assert "\nReproduced on all " in capsys.readouterr().out
 
-    # A paper that this run does not contain stays unchanged, unless another machine measured it.
+    # A paper that this run does not contain stays as it was, with the machine that measured it.
     other = {"paper": "another", "experiment": "e", "n": "7", "contender": "smo", "setting": {}, "runs": {}}
     content = json.loads(file.read_text())
     mine = len(content["rows"])
     content["rows"].append({**other, "runs": {"": {"status": "optimal", "counts": {"iterations": 3}}}})
     content["claims"]["another"] = {"one": "holds"}
-    for machine, kept in ((content["machine"], 1), ({"cpu": "another"}, 0)):
-        file.write_text(json.dumps({**content, "machine": machine}))
-        assert check.run(full, write_reference=True) == 0
-        joined = check.read_record(file)
-        assert sum(row["paper"] == "another" for row in joined["rows"]) == kept
-        assert len(joined["claims"]) == 1 + kept and len(joined["rows"]) >= mine + kept
-    assert "another machine: another" in capsys.readouterr().out
+    content["papers"]["another"] = {"measured": "2026-01-02T03:04:05Z", "machine": {"machine.cpu": "another"}}
+    file.write_text(json.dumps(content))
+    assert check.run(full, write_reference=True) == 0
+    joined = json.loads(file.read_text())
+    assert joined["papers"]["another"] == content["papers"]["another"]
+    assert joined["claims"]["another"] == content["claims"]["another"] and len(joined["claims"]) == 2
+    assert len(joined["rows"]) == mine + 1 and all(row in content["rows"] for row in joined["rows"])
 
     write_reference(reference, file, claim("holds", "web-gaussian-support-vectors"))
     assert check.run(full) == 1
@@ -261,7 +279,7 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
     assert json.loads(paths.check(full).read_text())["comparison"]["faults"]
 
     file.write_text("{}")
-    with pytest.raises(StepError, match="schema 2 expected"):
+    with pytest.raises(StepError, match="schema 3 expected"):
         check.run(full)
     shutil.rmtree(full.figures_dir)
 
@@ -279,4 +297,4 @@ def test_the_record_is_as_old_as_what_was_measured(tmp_path):
     later = f"{int(newest[:4]) + 1}{newest[4:]}"
     lines[-1] |= {"status": "not_run", **NO_RESULT, "time": later}
     checked(synthetic.analyse(config, {"web-linear": lines}))
-    assert json.loads(paths.check(config).read_text())["measured"] == newest
+    assert json.loads(paths.check(config).read_text())["papers"][synthetic.PAPER]["measured"] == newest

@@ -65,7 +65,7 @@ def lines(table):
 
 def test_a_run_agrees_with_itself(full, other):
     pair = paired(full, other())
-    assert pair.same_machine and not pair.outcome.faults
+    assert pair.outcome.same_machine == {PAPER: True} and not pair.outcome.faults
     assert {row.verdict for row in pair.rows} == {"equal", "not solved in both"}
     assert all(row.ratio("iterations") == Interval.exact(1.0) for row in pair.rows if row.pairs)
     (line,) = lines(tables.summary(pair))
@@ -93,7 +93,7 @@ def test_counts_are_equal_on_the_same_machine_and_close_elsewhere(full, other):
     assert found(pair, "chunking-bits").verdict == "equal"
 
     pair = paired(full, other(lambda row: change(row, OTHER_MACHINE)))
-    assert not pair.same_machine
+    assert pair.outcome.same_machine == {PAPER: False}
     assert found(pair).verdict == "within 2 %"
     assert found(pair).ratio("certificate.dual").value == pytest.approx(1 / 1.01)
     assert found(pair, "chunking").verdict == "another path"
@@ -155,7 +155,11 @@ def test_a_reference_has_less_and_says_so(full, other):
     folder = other(leave_out=("measurements", "claims", "ratios"))
     shutil.copyfile(paths.check(full), folder / "check.json")
     pair = paired(full, folder)
-    assert pair.same_machine and pair.there.scale == "paper" and pair.there.commits == ("0123456789ab+",)
+    assert (
+        pair.outcome.same_machine == {PAPER: True}
+        and pair.there.scale == "paper"
+        and pair.there.commits == ("0123456789ab+",)
+    )
     assert pair.there.lacking == (f"{PAPER}: no ratios",)
     assert {row.verdict for row in pair.rows} == {"equal", "not solved in both"}
     assert pair.claims[(PAPER, "separable-none-at-bound")] == ("holds", "holds")
