@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from commands_support import svmrepro
 from support import ran
 from svmrepro.workflow import commands
 from svmrepro.workflow.commands import test as whole
@@ -44,6 +45,29 @@ def test_the_command_line_loads_nothing_large():
     modules = ", ".join(f"svmrepro.workflow.commands.{name}" for name in ("main", *commands.COMMANDS))
     ended = ran(sys.executable, "-c", f"import sys, {modules}\nprint(*{LARGE} & set(sys.modules))")
     assert ended.stdout == "\n", ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("svmrepro che", {"check"}),
+        ("svmrepro check --sc", {"--scale"}),
+        ("svmrepro run --scale ", {"default", "paper", "smoke"}),
+        ("svmrepro run --scale smoke AdultGaussK", {"AdultGaussK"}),
+        ("svmrepro run --scale nonsense AdultGaussK", set()),  # only the command says what is wrong
+        ("svmrepro check gl", {"glasmachers2008"}),
+        ("svmrepro run -s smo-n", {"smo-newton"}),
+        ("svmrepro bench -d mine", {"mine.libsvm"}),
+        ("svmrepro bench -d spam", {"spambase"}),
+        ("svmrepro remake mine", {"mine.libsvm"}),
+    ],
+)
+def test_a_shell_completes_commands_and_names(line, offered, tmp_path):
+    (tmp_path / "mine.libsvm").touch()
+    shell = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    ended = svmrepro(tmp_path, **shell, _ARGCOMPLETE_STDOUT_FILENAME=str(tmp_path / "words"))
+    assert (ended.stdout, ended.stderr) == ("", "")
+    assert {word.strip() for word in (tmp_path / "words").read_text().splitlines()} == offered
 
 
 def test_the_whole_test_runs_every_folder_of_tests():

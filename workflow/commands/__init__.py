@@ -19,6 +19,7 @@ test         everything that has to pass before a change lands
 sums         the numerical tests under other orders of summation (no checksums)
 completion   the line that makes a shell complete the words of ``svmrepro``
 
+completed_names  what a shell offers for a word
 run_cost       what a run will cost before it starts, and what is left of it
 run_progress   where a whole run stands: from Snakemake's events and the messages of its jobs
 status_line    shows it on a terminal, in one line

@@ -30,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
     parser.usage = (
         f"%(prog)s [-h] [--scale SCALE] [{targets} ...] [--config KEY=VALUE ...] [options of Snakemake]"
     )
+    # A command finds its targets among the words for Snakemake; only the completion of words needs them here.
+    if "_ARGCOMPLETE" in os.environ:
+        parser.add_argument(targets.lower(), nargs="*")
 
 
 def command(

@@ -87,9 +87,10 @@ def _parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, t
 def _complete() -> None:
     """Print the completions that a shell asks for, and exit."""
     import argcomplete
+    from svmrepro.workflow.commands.completed_names import complete
 
     parser, _ = _parsers(list(COMMANDS))
-    argcomplete.autocomplete(parser)
+    argcomplete.autocomplete(parser, default_completer=complete)
 
 
 def entry() -> None:

@@ -26,6 +26,7 @@ from svmrepro.workflow.configuration.model import (
     load_config,
     merged,
     read_config,
+    scales,
 )
 
 __all__ = [
@@ -41,4 +42,5 @@ __all__ = [
     "load_config",
     "merged",
     "read_config",
+    "scales",
 ]

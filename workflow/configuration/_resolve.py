@@ -27,6 +27,7 @@ from svmrepro.workflow.configuration._settings import (
     given,
 )
 from svmrepro.workflow.configuration.model import (
+    DEFAULT_SCALE,
     Artefact,
     Config,
     Contender,
@@ -37,16 +38,11 @@ from svmrepro.workflow.configuration.model import (
     OwnFile,
     Paper,
     protocol_of,
+    scales,
 )
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
-
-#: The scale whose settings are config.yaml itself.
-DEFAULT_SCALE = "default"
-
-#: Files in the folder that are not scales, and a name reserved in the results folder.
-NO_SCALES = frozenset({"config", "schema", "reference"})
 
 #: Names reserved in the folder of a scale.
 RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
@@ -130,9 +126,8 @@ def _label(given: str | float) -> str | float:
 
 def _scale_file(folder: Path, scale: object, given: Layers) -> Path:
     """Return the file of a scale; if there is none, the error lists the scales."""
-    known = {DEFAULT_SCALE, *(path.stem for path in folder.glob("*.yaml"))} - NO_SCALES
     try:
-        check_known(scale if isinstance(scale, str) else shown(scale), known, "scale", "scale")
+        check_known(scale if isinstance(scale, str) else shown(scale), scales(folder), "scale", "scale")
     except Fault as fault:
         raise given.error(fault.at, fault.what) from None
     return folder / f"{scale}.yaml"

@@ -28,6 +28,12 @@ Number = int | float
 #: must not be compared; all rows are then measured again. Lines without a version are of version 1.
 PROTOCOL = 1
 
+#: The scale whose settings are config.yaml itself.
+DEFAULT_SCALE = "default"
+
+#: Files of the folder that are not scales, and a name reserved in the results folder.
+_NO_SCALES = frozenset({"config", "schema", "reference"})
+
 
 def protocol_of(pin: bool | tuple[int, ...], shuffle: int | None) -> str:
     """Name the protocol of timing: the version, and the settings that affect seconds."""
@@ -240,6 +246,12 @@ class Config:
 def config_dir() -> Path:
     """Return the project's folder ``config/``."""
     return Path(__file__).resolve().parent.parent.parent / "config"
+
+
+def scales(folder: Path | None = None) -> set[str]:
+    """Return the names of the scales in a folder ``config/``; None for the project's own."""
+    files = (folder or config_dir()).glob("*.yaml")
+    return {DEFAULT_SCALE, *(path.stem for path in files)} - _NO_SCALES
 
 
 def home() -> Path:

@@ -1,0 +1,72 @@
+"""What a shell offers for a word: scales, targets, papers, solvers and data sets, or else files.
+
+The functions import late, since most words need none of them. A configuration that cannot be read offers
+nothing: only the command itself says what is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def complete(prefix: str, action: argparse.Action, **context: Any) -> Iterable[str]:
+    """Return the words that may follow, as argcomplete's default completer."""
+    from argcomplete.completers import FilesCompleter
+    from svmrepro.workflow.errors import StepError
+
+    names = _NAMES.get(action.dest)
+    if names is None:
+        return list(FilesCompleter()(prefix))
+    scale = getattr(context.get("parsed_args"), "scale", None)
+    try:
+        found = names(scale)
+    except StepError:
+        return []
+    if action.dest == "data":
+        found += FilesCompleter()(prefix)
+    return found
+
+
+def _scales(_: str | None) -> list[str]:
+    from svmrepro.workflow.configuration import scales
+
+    return sorted(scales())
+
+
+def _papers(scale: str | None) -> list[str]:
+    from svmrepro.workflow.configuration import load_config
+
+    return list(load_config({"scale": scale} if scale else {}).papers)
+
+
+def _targets(scale: str | None) -> list[str]:
+    from svmrepro.workflow.graph.plan import Plan
+
+    return Plan({"scale": scale} if scale else {}).targets()
+
+
+def _solvers(_: str | None) -> list[str]:
+    from svmrepro.solvers import SOLVERS, user_functions
+
+    return [*SOLVERS, *user_functions.declared()]
+
+
+def _datasets(_: str | None) -> list[str]:
+    from svmrepro import datasets
+
+    return list(datasets.names())
+
+
+_NAMES: dict[str, Callable[[str | None], list[str]]] = {
+    "scale": _scales,
+    "target": _targets,
+    "paper": _papers,
+    "papers": _papers,
+    "solver": _solvers,
+    "baseline": _solvers,
+    "dataset": _datasets,
+    "data": _datasets,
+}
+"""Name of an argument -> the words for it, at a scale."""
