@@ -94,6 +94,37 @@ def test_from_a_claim_to_the_line_of_json(page, run):
     expect(rows).to_have_count(4)
 
 
+def test_a_figure_zooms_and_keeps_the_numbers_of_a_mark(page):
+    page.goto(PAGES["figure"])
+    plot = page.locator("#panels .plot").first
+    area = plot.locator(".nsewdrag").first
+    area.wait_for()
+    box = area.bounding_box()
+    width = "plot => plot._fullLayout.xaxis.range[1] - plot._fullLayout.xaxis.range[0]"
+    whole = plot.evaluate(width)
+
+    def point_at(share):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"], steps=5)
+
+    point_at(0.3)
+    page.mouse.down()
+    point_at(0.7)
+    page.mouse.up()
+    handle = plot.element_handle()
+    page.wait_for_function(f"([plot, whole]) => ({width})(plot) < 0.6 * whole", arg=[handle, whole])
+    assert plot.evaluate(width) == pytest.approx(0.4 * whole, rel=0.05)
+    area.dblclick()
+    page.wait_for_function(f"([plot, whole]) => ({width})(plot) > 0.99 * whole", arg=[handle, whole])
+
+    mark = plot.locator(".scatterlayer .point").first.bounding_box()
+    page.mouse.move(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2, steps=5)
+    expect(plot.locator(".hoverlayer .hovertext")).to_be_visible()
+    page.mouse.down()
+    page.mouse.up()
+    page.locator("#point").get_by_role("link", name="its measurements").click()
+    expect(page.locator("#records tbody tr").first).to_be_visible()
+
+
 def test_tables_are_there_without_scripts(browser, site):
     watched = opened(browser, java_script_enabled=False)
     watched.page.goto((site / PAGES["claim"]).as_uri())
