@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import replace
 
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WALL
 from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import flag_notes
@@ -32,7 +30,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("speedup", "speed-up"),
         Column("cpu", "CPU seconds of all threads"),
         Column("share", "share of the work that is divided"),
-        Column("model", f"modelled speed-up of {modelled} threads"),
+        Column("model", "each thread at its cost", group=f"modelled speed-up of {modelled} threads"),
+        Column("model_once", "at the cost of one", group=f"modelled speed-up of {modelled} threads"),
     ]
     rows = [
         _row(results, name, contender, modelled)
@@ -44,8 +43,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         "Threads that wait use CPU time, too.",
         f"Model: T(p) = T(1) (1 - f + f / p) + c (p - 1) for p = {modelled} threads, with the share f of the "
         "work that is divided, as counted, and the cost c of the second thread, which is what T(2) has more "
-        "than the first term. The second number leaves c as it is for 2 threads. Processors that share "
-        "their memory's bandwidth reach less.",
+        "than the first term. At the cost of one: with c in place of c (p - 1). Processors that share their "
+        "memory's bandwidth reach less.",
         *flag_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, notes=notes)
@@ -104,5 +103,5 @@ def _row(results: Results, name: str, contender: Contender, modelled: int) -> Ma
     if shares and one and threads == 2:
         two = statistics.median(group.values(WALL))
         grows, stays = speed_up(statistics.median(one), two, statistics.median(shares), modelled)
-        cells["model"] = replace(number(grows, digits=2), detail=f"or {significant(stays, 2)}")
-    return {"share": BLANK, "model": BLANK, **cells}
+        cells |= {"model": number(grows, digits=2), "model_once": number(stays, digits=2)}
+    return {"share": BLANK, "model": BLANK, "model_once": BLANK, **cells}
