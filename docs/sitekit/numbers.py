@@ -5,6 +5,7 @@ The texts never store a number: they name its table, row and column. A number th
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import textwrap
@@ -66,6 +67,7 @@ class Numbers:
             "printed_column": self.printed_column,
             "extent": self.extent,
             "runs": self.runs,
+            "grid": self.grid,
             "claim": self.claim,
             "deciding": deciding,
             "tally": self.tally,
@@ -142,6 +144,26 @@ class Numbers:
         if found.empty:
             raise TextError(f"{paper} has no measurements where {query}")
         return found
+
+    def grid(self, paper: str, experiment: str, contender: str) -> pd.DataFrame:
+        """
+        Return the problems of a grid of C and gamma, the medians over a contender's runs.
+
+        Parameters
+        ----------
+        paper
+            ``scale/paper``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its index is gamma and C, its columns are `cpu_seconds` and `iterations`.
+        """
+        runs = self.runs(paper, f"experiment == '{experiment}' and contender == '{contender}'")
+        solved = [pd.DataFrame(json.loads(cells)) for cells in runs["info.cells"].dropna()]
+        if not solved:
+            raise TextError(f"{paper}: {contender} was not run on {experiment}")
+        return pd.concat(solved).groupby(["gamma", "C"])[["cpu_seconds", "iterations"]].median()
 
     def claim(self, name: str) -> pd.Series:
         """Return the verdict on a claim, ``scale/paper/id``: `verdict`, `measured`, `on_paper`, ..."""

@@ -25,6 +25,8 @@ TEXTS = {
     "FINDINGS.md": "docs/templates/FINDINGS.md",
     "docs/verdicts.md": "docs/templates/verdicts.md",
     "docs/planning-readings.md": "docs/templates/planning-readings.md",
+    "docs/threads.md": "docs/templates/threads.md",
+    "docs/grid.md": "docs/templates/grid.md",
 }
 _KEYS, _RULES = "config/README.md", "workflow/site/templates/rule_graph.json"
 

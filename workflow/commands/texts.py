@@ -1,4 +1,4 @@
-"""Write README.md, FINDINGS.md and two pages of docs/ from their templates and the reference runs' numbers.
+"""Write README.md, FINDINGS.md and four pages of docs/ from their templates and the reference runs' numbers.
 
 Also written are the table of keys in config/README.md, from the schema, and the graph of the rules on the
 result site, from Snakemake's.
