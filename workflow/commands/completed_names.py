@@ -8,25 +8,33 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
-from typing import Any
+
+from argcomplete.completers import BaseCompleter, FilesCompleter
+from svmrepro.workflow.errors import StepError
 
 
-def complete(prefix: str, action: argparse.Action, **context: Any) -> Iterable[str]:
-    """Return the words that may follow, as argcomplete's default completer."""
-    from argcomplete.completers import FilesCompleter
-    from svmrepro.workflow.errors import StepError
+class NamesCompleter(BaseCompleter):
+    """Offers the words for an argument by the argument's name; argcomplete's default completer."""
 
-    names = _NAMES.get(action.dest)
-    if names is None:
-        return list(FilesCompleter()(prefix))
-    scale = getattr(context.get("parsed_args"), "scale", None)
-    try:
-        found = names(scale)
-    except StepError:
-        return []
-    if action.dest == "data":
-        found += FilesCompleter()(prefix)
-    return found
+    def __call__(
+        self,
+        *,
+        prefix: str,
+        action: argparse.Action,
+        parser: argparse.ArgumentParser,
+        parsed_args: argparse.Namespace,
+    ) -> Iterable[str]:
+        """Return the words that may follow."""
+        names = _NAMES.get(action.dest)
+        if names is None:
+            return list(FilesCompleter()(prefix))
+        try:
+            found = names(getattr(parsed_args, "scale", None))
+        except StepError:
+            return []
+        if action.dest == "data":
+            found += FilesCompleter()(prefix)
+        return found
 
 
 def _scales(_: str | None) -> list[str]:

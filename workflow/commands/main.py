@@ -87,10 +87,10 @@ def _parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, t
 def _complete() -> None:
     """Print the completions that a shell asks for, and exit."""
     import argcomplete
-    from svmrepro.workflow.commands.completed_names import complete
+    from svmrepro.workflow.commands.completed_names import NamesCompleter
 
     parser, _ = _parsers(list(COMMANDS))
-    argcomplete.autocomplete(parser, default_completer=complete)
+    argcomplete.autocomplete(parser, default_completer=NamesCompleter())
 
 
 def entry() -> None:
