@@ -163,6 +163,14 @@ def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):
         read_record(path)
 
 
+def test_a_record_of_a_paper_without_data(tmp_path):
+    without = {"measured": "", "machine": {}, "machines": [], "protocols": []}
+    (tmp_path / "check.json").write_text(
+        json.dumps(RECORD | {"papers": RECORD["papers"] | {"other": without}})
+    )
+    assert read_record(tmp_path / "check.json")["papers"]["other"] == without
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -225,7 +225,7 @@ def compare(
     """
     papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
     machines, here = (
-        {paper: about["machine"] for paper, about in record["papers"].items()}
+        {paper: known["machine"] for paper, known in record["papers"].items()}
         for record in (reference, current)
     )
     found = ReferenceCheck(

@@ -254,11 +254,8 @@ class ShownRun:
     @property
     def _papers_of_record(self) -> list[Mapping[str, Any]]:
         found = self.record.get("papers")
-        return (
-            [each for each in found.values() if isinstance(each, Mapping)]
-            if isinstance(found, Mapping)
-            else []
-        )
+        known = found.values() if isinstance(found, Mapping) else ()
+        return [each for each in known if isinstance(each, Mapping)]
 
     @cached_property
     def papers(self) -> list[ShownPaper]:
