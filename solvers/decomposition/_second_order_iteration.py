@@ -25,7 +25,7 @@ from svmrepro.solvers.decomposition._pair_state import (
 )
 from svmrepro.solvers.decomposition._planned_step import best_exact, offered, remember, step_ahead
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
-from svmrepro.solvers.decomposition.threads.passes import fetch_rows, find_partner, move
+from svmrepro.solvers.decomposition.threads.passes import complete, fetch_rows, find_partner, move
 from svmrepro.solvers.storage.row_products import STORE
 
 RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
@@ -109,6 +109,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         offering = offer == 3 or after_planned or (offer == 2 and not scalars.planned)
         exact = offering and offer < 3 and not (1.0 - _ETA <= scalars.ratio <= 1.0 + _ETA)
         if exact:
+            complete(state, cache, store, panel, block, shape, m)
             recall(state, 0, m)
             j, gain = best_exact(G, diagonal, row1, status, beta, y, C, m, i, tiny)
         else:
@@ -132,6 +133,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         newton = slope / Q
         mu, planned = 0.0, False
         if (plan == 1 and scalars.free) or (plan == 2 and not scalars.planned):
+            complete(state, cache, store, panel, block, shape, m)
             mu, planned = step_ahead(state, row1, row2, m, i, j, slope, Q, low, high)
         if not planned:
             mu = clipped(stretch * newton, low, high)

@@ -4,8 +4,9 @@
 the state decides between one thread and several: the code for several is compiled when it is used.
 A pass over fewer entries than the team's limit is not divided.
 
-All functions are inlined: a call would copy some four hundred words of the state, the cache and the examples,
-which takes longer than handing a pass over.
+Functions are inlined where it matters: a call would copy some four hundred words of the state, the cache and
+the examples, which takes longer than handing a pass over. A row is computed by the pass that needs it, not by
+one of its own: each part needs no more of it than what it computes itself.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ from svmrepro.solvers.decomposition._rows_ahead import claim_rows, fetch_ahead
 from svmrepro.solvers.decomposition.threads.team import (
     BELOW,
     BOTTOM,
+    EXAMPLE,
     FILL,
+    HAVE,
     IN_FIXED_POINT,
     LARGEST,
     LEAST,
     LINE,
     MOVE,
     PARTNER,
+    ROWS,
     TOP,
+    WANTED,
     WHERE,
     fields_of,
     share,
@@ -65,17 +70,27 @@ def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
     have = cache.have[slot] if slot >= 0 else 0
     if m - have < team.words[LEAST] or (cache.packed.shape[0] > 0 and cache.packed.itemsize > 1):
         return fetch_ahead(state, cache, store, panel, block, shape, i, m, which)
-    count = _claim(state, cache, panel, i, have, m)
-    slot = team.slots[0]
+    team.words[WANTED] = _claim(state, cache, panel, i, have, m)
+    team.words[EXAMPLE], team.words[HAVE] = i, have
+    return team.slots[0]
+
+
+@compiled()
+def _complete_shared(state, cache, store, panel, block, shape, m):
+    words, slot = state.screen.team.words, state.screen.team.slots[0]
+    have, count, i = words[HAVE], words[WANTED], words[EXAMPLE]
     share(state, cache, store, panel, block, shape, FILL, have, m, SPAN, slot, count, i, 0.0)
-    return slot
+    words[WANTED] = 0
 
 
 @compiled(forceinline=True)
 def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed):
     words, values = state.screen.team.words, state.screen.team.values
-    kind = PARTNER + (IN_FIXED_POINT if fixed else 0)
+    if words[WANTED] > 0 and not fixed:  # the search begins with a partner that may be another part's
+        _complete_shared(state, cache, store, panel, block, shape, m)
+    kind = PARTNER + (IN_FIXED_POINT if fixed else 0) + (ROWS if words[WANTED] > 0 else 0)
     share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, slot, 0, i, 0.0)
+    words[WANTED] = 0
     j, best = np.int64(-1), 0.0
     for at in range(LINE, words.size, LINE):
         if words[at + WHERE] >= 0 and values[at + TOP] >= best:
@@ -86,8 +101,9 @@ def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
 @compiled(forceinline=True)
 def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed):
     words, values = state.screen.team.words, state.screen.team.values
-    kind = MOVE + (IN_FIXED_POINT if fixed else 0)
+    kind = MOVE + (IN_FIXED_POINT if fixed else 0) + (ROWS if words[WANTED] > 0 else 0)
     share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, slot1, slot2, 0, mu)
+    words[WANTED] = 0
     above, top, below, bottom, largest = np.int64(-1), NONE, np.int64(-1), -NONE, np.int64(0)
     for at in range(LINE, words.size, LINE):
         if words[at + WHERE] >= 0 and values[at + TOP] >= top:
@@ -101,7 +117,10 @@ def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, 
 def fetch_rows(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
 ) -> int:
-    """Do what :func:`~svmrepro.solvers.decomposition._rows_ahead.fetch_ahead` does."""
+    """Do what :func:`~svmrepro.solvers.decomposition._rows_ahead.fetch_ahead` does.
+
+    With several threads, the row is computed by the next pass, or by :func:`complete` before it.
+    """
     fetch_of = _fetch_shared if hasattr(state.screen, "team") else fetch_ahead
     return int(fetch_of(state, cache, store, panel, block, shape, i, m, which))
 
@@ -112,6 +131,21 @@ def _fetch_rows(state, cache, store, panel, block, shape, i, m, which):
     return lambda state, cache, store, panel, block, shape, i, m, which: fetch_of(
         state, cache, store, panel, block, shape, i, m, which
     )
+
+
+def complete(state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, m: int) -> None:
+    """Have the latest row of :func:`fetch_rows` computed."""
+    if hasattr(state.screen, "team") and state.screen.team.words[WANTED] > 0:
+        _complete_shared(state, cache, store, panel, block, shape, m)
+
+
+@overload(complete, inline="always")
+def _complete(state, cache, store, panel, block, shape, m):
+    def shared(state, cache, store, panel, block, shape, m):
+        if state.screen.team.words[WANTED] > 0:
+            _complete_shared(state, cache, store, panel, block, shape, m)
+
+    return shared if _is_shared(state) else lambda state, cache, store, panel, block, shape, m: None
 
 
 @compiled(forceinline=True)

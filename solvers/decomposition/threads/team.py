@@ -42,6 +42,7 @@ from svmrepro.solvers.storage.row_products import STORE
 
 FILL, PARTNER, MOVE, SUBTRACT, EXCHANGE = range(5)
 IN_FIXED_POINT = 8  # added to PARTNER and MOVE
+ROWS = 16  # added to PARTNER and MOVE if each part first computes its own of the rows that are wanted
 _OPEN, _TAKEN, _DONE, _OWN = range(4)  # a turn is four times the number of the pass, plus one of these
 LINE = 16  # words from one part's to the next one's: two lines, since processors fetch lines in pairs
 # Words of line 0: whether the helpers end; entries from which a pass is divided; the next slot to rearrange.
@@ -50,6 +51,8 @@ _SLOTS = 16  # that a thread takes at a time: rows differ in length
 # The words of a part: of the pass, and of its results in their place.
 TURN, _KIND, _FIRST, _LAST, _SLOT, _OTHER, _EXAMPLE, _STEP = range(8)
 _, WHERE, TOP, BELOW, BOTTOM, LARGEST, _TOUCHED, _ENTRIES = range(8)
+# Further words of the first part: how many rows are wanted, for which example, and how much of them is there.
+WANTED, EXAMPLE, HAVE = range(LINE + 8, LINE + 11)
 _SPINS = 20_000  # looks at a word, about 0.3 ms, before a thread that waits leaves its processor to others
 _SLEEPS, _SLEEP = 200, 50  # then a helper sleeps this often for these microseconds, and ends
 
@@ -259,16 +262,22 @@ def perform(part, kind, state, cache, store, panel, block, shape):
     words, values, at = team.words, team.values, LINE * (part + 1)
     first, last, slot = words[at + _FIRST], words[at + _LAST], words[at + _SLOT]
     other, example, step = words[at + _OTHER], words[at + _EXAMPLE], values[at + _STEP]
-    base = kind & (IN_FIXED_POINT - 1)
+    base, fixed = kind & (IN_FIXED_POINT - 1), kind & IN_FIXED_POINT != 0
+    if kind & ROWS:
+        begin, count = max(first, words[HAVE]), words[WANTED]
+        if begin < last:
+            _fill_part(
+                state, cache, store, panel, block, shape, words[EXAMPLE], team.slots[0], count, begin, last
+            )
     if base == FILL:
         _fill_part(state, cache, store, panel, block, shape, example, slot, other, first, last)
     elif base == PARTNER:
         words[at + WHERE], values[at + TOP] = _partner_part(
-            state, row_of(cache, panel, slot), example, kind != base, first, last
+            state, row_of(cache, panel, slot), example, fixed, first, last
         )
     elif base == MOVE:
         top, highest, bottom, lowest, largest = _move_part(
-            state, row_of(cache, panel, slot), row_of(cache, panel, other), step, kind != base, first, last
+            state, row_of(cache, panel, slot), row_of(cache, panel, other), step, fixed, first, last
         )
         words[at + WHERE], values[at + TOP] = top, highest
         words[at + BELOW], values[at + BOTTOM], words[at + LARGEST] = bottom, lowest, largest
