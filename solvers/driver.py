@@ -19,8 +19,9 @@ from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LI
 
 _SLICE_SECONDS = 0.05  # target length of a slice, and so the precision of time limits
 _FIRST_SLICE = 200_000  # entries read in the first slice: about 0.2 ms to 1 ms
-# About 0.05 s. Without it, slices that read nothing (choosing a chunk) would make the size grow.
-_LARGEST_SLICE = 2**25
+# 3 ms of rows of bits, about 0.2 s of the dearest entries. Without it, slices that read nothing (choosing a
+# chunk) would make the size grow.
+_LARGEST_SLICE = 2**27
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow

@@ -50,12 +50,14 @@ _LARGEST_UNIT = 2.0**-14
 _ROUNDING_OF_ROWS = 2.0**-22  # of a change, relative: three roundings to single precision
 _SHARE_OF_ROWS = 4.0  # of eps that the noise may reach; it is a bound, and the errors themselves cancel
 _FEWEST_OF_ROWS = 64
+_PAUSE = 32  # steps in double precision before fixed point is tried again
 
 
 class FixedScalars:
     """The scalars of a gradient in fixed point."""
 
     valid: bool  # whether it, and not the state's G, is up to date
+    again: int  # step from which it is tried again
     unit: float
     used: int  # distances below it occur; 0 if rows are in single precision
     largest: float  # absolute value of an entry
@@ -122,10 +124,9 @@ def _largest(G):
 
 @compiled()
 def _begin(state, eps, m):
-    """Round G to fixed point, if it is not so already and may be."""
+    """Round G to fixed point, if it may be."""
     fixed, G, scalars = state.screen, state.G, state.screen.scalars
-    if scalars.valid:
-        return
+    scalars.again = state.scalars.steps + _PAUSE
     if scalars.used > 0:
         if m < _FEWEST or state.scalars.error + UNIT > _SHARE * eps:
             return
@@ -147,7 +148,7 @@ def _begin(state, eps, m):
     inverse, rounded = 1.0 / scalars.unit, fixed.G[:m]
     for k in range(rounded.size):
         rounded[k] = np.int32(np.rint(G[k] * inverse))
-    scalars.largest, scalars.valid = largest, True
+    scalars.largest, scalars.valid, scalars.again = largest, True, 0
 
 
 @compiled()
@@ -243,7 +244,7 @@ def stays_fixed(state, mu, Q, m, eps):
                 state.scalars.noise = noise
         if not (fits and exact):
             _recall(state, 0, m)
-            scalars.valid = False
+            scalars.valid, scalars.again = False, state.scalars.steps + _PAUSE
     return scalars.valid
 
 
@@ -337,17 +338,25 @@ def is_fixed(state: Any) -> bool:
     return "inverses" in screen
 
 
+@compiled(forceinline=True)
+def _is_due(state):
+    scalars = state.screen.scalars
+    return not scalars.valid and state.scalars.steps >= scalars.again
+
+
 def begin(state: Any, eps: float, m: int) -> None:
-    """Round the gradient to fixed point, if the state has one and it pays."""
-    if is_fixed(state):
+    """Round the gradient to fixed point, if the state has one, it pays, and it was not tried just before."""
+    if is_fixed(state) and _is_due(state):
         _begin(state, eps, m)
 
 
 @overload(begin, inline="always")
 def _begin_of(state, eps, m):
-    if is_fixed(state):
-        return lambda state, eps, m: _begin(state, eps, m)
-    return lambda state, eps, m: None
+    def due(state, eps, m):
+        if _is_due(state):
+            _begin(state, eps, m)
+
+    return due if is_fixed(state) else lambda state, eps, m: None
 
 
 def recall(state: Any, first: int, last: int) -> None:

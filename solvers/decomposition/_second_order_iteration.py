@@ -83,9 +83,9 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
     plan, offer = scalars.plan, scalars.offer
     stretch, tiny = scalars.stretch, scalars.tiny
     m = scalars.n_active
-    begin(state, eps, m)
     stop_at = scalars.ticks + slice_work
     while True:
+        begin(state, eps, m)
         gap = scalars.g_max - scalars.g_min
         if gap <= eps:
             return CONVERGED

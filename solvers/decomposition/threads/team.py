@@ -43,16 +43,19 @@ from svmrepro.solvers.storage.row_products import STORE
 FILL, PARTNER, MOVE, SUBTRACT, EXCHANGE = range(5)
 IN_FIXED_POINT = 8  # added to PARTNER and MOVE
 ROWS = 16  # added to PARTNER and MOVE if each part first computes its own of the rows that are wanted
-_OPEN, _TAKEN, _DONE, _OWN = range(4)  # a turn is four times the number of the pass, plus one of these
-LINE = 16  # words from one part's to the next one's: two lines, since processors fetch lines in pairs
+_OPEN, _TAKEN, _OWN = range(3)  # a turn is four times the number of the pass, plus one of these
+# Words from one part's to the next one's. What the solving thread writes and what the helper writes are two
+# lines apart, since processors fetch lines in pairs: each waits for the other's without taking its own away.
+LINE = 32
 # Words of line 0: whether the helpers end; entries from which a pass is divided; the next slot to rearrange.
 ENDS, LEAST, NEXT = range(3)
 _SLOTS = 16  # that a thread takes at a time: rows differ in length
-# The words of a part: of the pass, and of its results in their place.
+# The words of a part: of the pass, and of its results, with the turn that is done.
 TURN, _KIND, _FIRST, _LAST, _SLOT, _OTHER, _EXAMPLE, _STEP = range(8)
-_, WHERE, TOP, BELOW, BOTTOM, LARGEST, _TOUCHED, _ENTRIES = range(8)
+_DONE, WHERE, TOP, BELOW, BOTTOM, LARGEST, _TOUCHED, _ENTRIES = range(16, 24)
 # Further words of the first part: how many rows are wanted, for which example, and how much of them is there.
 WANTED, EXAMPLE, HAVE = range(LINE + 8, LINE + 11)
+_PATIENCE = 30  # looks at a word before the solving thread does what no helper has begun
 _SPINS = 20_000  # looks at a word, about 0.3 ms, before a thread that waits leaves its processor to others
 _SLEEPS, _SLEEP = 200, 50  # then a helper sleeps this often for these microseconds, and ends
 
@@ -62,9 +65,9 @@ class Team(NamedTuple):
 
     Attributes
     ----------
-    words : ndarray of int64, shape (16 + 16 parts,)
-        Line 0, and one for each part.
-    values : ndarray of float64, shape (16 + 16 parts,)
+    words : ndarray of int64, shape (32 + 32 parts,)
+        Line 0, and the words of each part.
+    values : ndarray of float64, shape (32 + 32 parts,)
         The same memory.
     mates, slots : ndarray of int64, shape (TOGETHER,)
         Examples whose rows are computed, and their slots.
@@ -317,25 +320,22 @@ def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot
         values[at + _STEP] = step
         store_word(words, at + TURN, turn)
         last = first if unit else end
+    waits = 0
     for part in range(parts):
-        at = LINE * (part + 1)
-        if part == 0 or replace_word(words, at + TURN, turn, turn + _OWN):
-            perform(part, kind, state, cache, store, panel, block, shape)
-    for part in range(1, parts):
-        at, waits = LINE * (part + 1), 0
-        while True:
-            now = load_word(words, at + TURN)
-            if now == turn + _OWN:
-                break
-            if now == turn + _DONE:
-                cache.counts.touched += words[at + _TOUCHED]
-                cache.counts.entries += words[at + _ENTRIES]
-                break
+        at, own = LINE * (part + 1), part == 0
+        while not own and load_word(words, at + _DONE) != turn:
             waits += 1
-            if waits < _SPINS:
+            if waits > _PATIENCE and load_word(words, at + TURN) == turn:
+                own = replace_word(words, at + TURN, turn, turn + _OWN)
+            elif waits < _SPINS:
                 pause()
             else:
                 yield_processor()
+        if own:
+            perform(part, kind, state, cache, store, panel, block, shape)
+        else:
+            cache.counts.touched += words[at + _TOUCHED]
+            cache.counts.entries += words[at + _ENTRIES]
 
 
 def signature_of_share(state: Any, cache: Any) -> Any:
@@ -366,7 +366,7 @@ def assist(part, state, cache, store, panel, block, shape):
             counts.touched = counts.entries = 0
             perform(part, words[at + _KIND], state, cache, store, panel, block, shape)
             words[at + _TOUCHED], words[at + _ENTRIES] = counts.touched, counts.entries
-            store_word(words, at + TURN, turn + _DONE)
+            store_word(words, at + _DONE, turn)
             waits = 0
             continue
         waits += 1
