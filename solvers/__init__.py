@@ -36,6 +36,7 @@ passes/              ``X w`` and ``X' c`` over all examples
 quadratic_programs/  dense programs that arise within a solver
 storage/             examples in memory and on disk, and dot products of their rows
 compilation/         compilation with numba
+blas_threads         one thread for NumPy's and SciPy's BLAS during ``solve``
 """
 
 from typing import TYPE_CHECKING, Any

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from svmrepro.solvers.blas_threads import one_blas_thread
 from svmrepro.solvers.interface import Completes, Divides, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
@@ -45,6 +46,8 @@ def solve(
     **options: Any,
 ) -> Solution:
     """Train on a problem.
+
+    NumPy's and SciPy's BLAS use one thread meanwhile, in the whole process.
 
     Parameters
     ----------
@@ -107,14 +110,15 @@ def solve(
         full["gradient"] = _checked_gradient(problem, start) if isinstance(start, Start) else None
     if spec.memory_limited:
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
-    problem.prepare()
-    if isinstance(solver, Prepares):
-        solver.prepare(problem)
-    if full.get("threads", 1) > 1 and isinstance(solver, Divides):
-        solver.prepare_threads(problem, float(eps))
-    solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
-    solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
-    return verified(problem, solution, spec, eps, verify)
+    with one_blas_thread():
+        problem.prepare()
+        if isinstance(solver, Prepares):
+            solver.prepare(problem)
+        if full.get("threads", 1) > 1 and isinstance(solver, Divides):
+            solver.prepare_threads(problem, float(eps))
+        solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
+        solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
+        return verified(problem, solution, spec, eps, verify)
 
 
 def verified(
