@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import config, njit, types
+from numba.extending import typeof_impl
 from svmrepro.solvers.source_code import fingerprint_all
 
 
@@ -56,13 +57,14 @@ def version(function: Any, signature: Any, **options: Any) -> Any:
 class FirstClass(types.WrapperAddressProtocol):
     """A compiled function of one signature as an argument of other compiled functions.
 
-    For a plain compiled function, numba searches the compiled versions at every call, which takes 0.2 ms.
-    Here its address is stored.
+    For a plain compiled function, numba searches the compiled versions at every call, which takes 0.2 ms; and
+    it makes the type of a function anew, which takes 0.01 ms. Here its address and its type are stored.
     """
 
     def __init__(self, function: Any) -> None:
         ((arguments, version),) = function.overloads.items()
         self._function, self._signature = function, version.signature
+        self.type = types.FunctionType(version.signature)
         name = version.fndesc.llvm_cfunc_wrapper_name
         self._address = version.library.get_pointer_to_function(name)
         assert len(arguments) == len(self._signature.args)
@@ -78,6 +80,11 @@ class FirstClass(types.WrapperAddressProtocol):
     def __call__(self, *arguments: Any) -> Any:
         """Call the function."""
         return self._function(*arguments)
+
+
+@typeof_impl.register(FirstClass)
+def _type_of(function: FirstClass, context: Any) -> Any:
+    return function.type
 
 
 def first_class(*functions: Any) -> Any:
