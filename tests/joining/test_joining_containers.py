@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 from support import PROJECT, ran
 
@@ -23,3 +26,21 @@ def test_the_entry_copies_compiled_code_once_and_passes_its_words(tmp_path):
         assert (here / ".numba" / "key" / "code").read_text() == made
         (here / ".numba" / "key" / "code").write_text("new")
     assert sorted(path.name for path in here.iterdir()) == [".numba"]
+
+
+def test_the_entry_says_that_a_folder_cannot_be_written():
+    nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}  # root can write anywhere
+    with tempfile.TemporaryDirectory() as folder:
+        home, here = Path(folder) / "containers", Path(folder) / "here"
+        home.mkdir()
+        shutil.copy(FOLDER / "entry", home)
+        here.mkdir()
+        for each in (here, home, Path(folder)):
+            each.chmod(0o555)
+        ended = subprocess.run(
+            [home / "entry", "bench"], cwd=here, capture_output=True, text=True, check=False, **nobody
+        )
+        for each in (Path(folder), home, here):
+            each.chmod(0o755)
+    assert ended.returncode == 2
+    assert f"cannot write in {here}: make the folder before" in ended.stderr
