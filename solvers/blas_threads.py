@@ -7,17 +7,51 @@ of a solver counts the time of its own threads only.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+_lock = threading.Lock()
+_users = 0
+_limits: Any = None
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Have NumPy's and SciPy's BLAS use one thread in this process; afterwards as many as before.
 
-    If several Python threads use it at once, the first one of them decides.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Have NumPy's and SciPy's BLAS use one thread in this process.
+
+    If several Python threads use it at once, the last one restores what was before the first one.
     """
-    return _libraries().limit(limits=1)  # type: ignore[no-any-return]
+    global _users, _limits
+    with _lock:
+        if _users == 0:
+            _limits = _libraries().limit(limits=1)
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _restore()
+
+
+def _restore() -> None:
+    """Restore the numbers of threads, in any Python thread.
+
+    threadpoolctl lets the thread alone that set a number set another one, until it is told to forget it.
+    """
+    _forget()
+    _limits.restore_original_limits()
+    _forget()
+
+
+def _forget() -> None:
+    for library in _libraries().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):  # since version 3.8
+            library.clear_controlling_thread(force=True)
 
 
 @cache

@@ -123,9 +123,9 @@ def subtract_together(G, rows, store, panel, shape, changes, count, first, last)
 
 
 @compiled(forceinline=True)
-def _cut(size, share, shares):
-    """Return where a share of the examples begins."""
-    return size if share == shares else size * share // shares // 64 * 64
+def _cut(size, share, shares, unit):
+    """Return where a share of the examples begins, a multiple of ``unit``."""
+    return size if share == shares else (size * share // shares + unit // 2) // unit * unit
 
 
 @compiled()
@@ -138,7 +138,9 @@ def subtract_part(
     """
     order, count, done = panel.order, positions.size, 0
     waiting, most = 0, panel.tiles.dots.shape[0]  # rows that are computed together
-    low, high = begin + _cut(last - begin, share, shares), begin + _cut(last - begin, share + 1, shares)
+    # The entries of the row's own sparse example are read for each stretch: none is cut.
+    size, unit = last - begin, STRETCH if store.indices.size > 0 else 64
+    low, high = begin + _cut(size, share, shares, unit), begin + _cut(size, share + 1, shares, unit)
     stretch = begin + (low - begin) // STRETCH * STRETCH
     while count > 0:
         start = stretch + at // count * STRETCH

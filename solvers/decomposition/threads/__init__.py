@@ -1,6 +1,6 @@
 """Passes over the active set, divided among several threads; an option of `smo-newton` alone.
 
 team     what the threads share, and how a pass is divided
-passes   calls of the three passes of an iteration, on one thread or on several
+passes   the passes of an iteration, on one thread or on several
 helpers  the helper threads of a run
 """

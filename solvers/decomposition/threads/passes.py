@@ -1,12 +1,14 @@
-"""Calls of the three passes of an iteration over pairs, on one thread or divided by a team.
+"""The passes of an iteration over pairs, on one thread or divided by a team.
 
 `team.share` divides a pass and computes its parts; this module calls it and combines the results. The type of
 the state decides between one thread and several: the code for several is compiled when it is used.
 A pass over fewer entries than the team's limit is not divided.
 
 Functions are inlined where it matters: a call would copy some four hundred words of the state, the cache and
-the examples, which takes longer than handing a pass over. A row is computed by the pass that needs it, not by
-one of its own: each part needs no more of it than what it computes itself.
+the examples, which takes longer than handing a pass over.
+
+A row is computed by the pass that needs it, if each part of it needs no more of the row than it computes. A
+pass of its own computes it before a planned step, and before a search that begins with a known partner.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import row_of
+from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.lru import claim
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import _fixed_gradient as fixed_gradient
@@ -48,6 +51,16 @@ def _is_shared(state: Any) -> bool:
 
 
 @compiled(forceinline=True)
+def _unit(store):
+    """Return the multiple at which parts begin.
+
+    For each stretch of a row, the entries of its own sparse example are read anew: no stretch is cut, so that
+    the work, on which the time of a polish depends, is that of one thread.
+    """
+    return STRETCH if store.indices.size > 0 else SPAN
+
+
+@compiled(forceinline=True)
 def _claim(state, cache, panel, i, have, m):
     """Have slots for the row of i, and for others that are computed with it; return how many."""
     team, counts = state.screen.team, cache.counts
@@ -64,23 +77,25 @@ def _claim(state, cache, panel, i, have, m):
     return 1
 
 
-@compiled(forceinline=True)
-def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
-    team, slot = state.screen.team, cache.slot_of[i]
-    have = cache.have[slot] if slot >= 0 else 0
-    if m - have < team.words[LEAST] or (cache.packed.shape[0] > 0 and cache.packed.itemsize > 1):
-        return fetch_ahead(state, cache, store, panel, block, shape, i, m, which)
-    team.words[WANTED] = _claim(state, cache, panel, i, have, m)
-    team.words[EXAMPLE], team.words[HAVE] = i, have
-    return team.slots[0]
-
-
 @compiled()
 def _complete_shared(state, cache, store, panel, block, shape, m):
     words, slot = state.screen.team.words, state.screen.team.slots[0]
     have, count, i = words[HAVE], words[WANTED], words[EXAMPLE]
-    share(state, cache, store, panel, block, shape, FILL, have, m, SPAN, slot, count, i, 0.0)
+    share(state, cache, store, panel, block, shape, FILL, have, m, _unit(store), slot, count, i, 0.0)
     words[WANTED] = 0
+
+
+@compiled(forceinline=True)
+def _fetch_shared(state, cache, store, panel, block, shape, i, m, which):
+    team, slot = state.screen.team, cache.slot_of[i]
+    have = cache.have[slot] if slot >= 0 else 0
+    short = m - have < team.words[LEAST] or (have > 0 and store.indices.size > 0)
+    if short or (cache.packed.shape[0] > 0 and cache.packed.itemsize > 1):
+        return fetch_ahead(state, cache, store, panel, block, shape, i, m, which)
+    # The cache has the row from now on, so nothing may ask it before the row is computed.
+    team.words[WANTED] = _claim(state, cache, panel, i, have, m)
+    team.words[EXAMPLE], team.words[HAVE] = i, have
+    return team.slots[0]
 
 
 @compiled(forceinline=True)
@@ -89,7 +104,7 @@ def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
     if words[WANTED] > 0 and not fixed:  # the search begins with a partner that may be another part's
         _complete_shared(state, cache, store, panel, block, shape, m)
     kind = PARTNER + (IN_FIXED_POINT if fixed else 0) + (ROWS if words[WANTED] > 0 else 0)
-    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, slot, 0, i, 0.0)
+    share(state, cache, store, panel, block, shape, kind, 0, m, _unit(store), slot, 0, i, 0.0)
     words[WANTED] = 0
     j, best = np.int64(-1), 0.0
     for at in range(LINE, words.size, LINE):
@@ -102,7 +117,7 @@ def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
 def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed):
     words, values = state.screen.team.words, state.screen.team.values
     kind = MOVE + (IN_FIXED_POINT if fixed else 0) + (ROWS if words[WANTED] > 0 else 0)
-    share(state, cache, store, panel, block, shape, kind, 0, m, SPAN, slot1, slot2, 0, mu)
+    share(state, cache, store, panel, block, shape, kind, 0, m, _unit(store), slot1, slot2, 0, mu)
     words[WANTED] = 0
     above, top, below, bottom, largest = np.int64(-1), NONE, np.int64(-1), -NONE, np.int64(0)
     for at in range(LINE, words.size, LINE):
@@ -119,7 +134,7 @@ def fetch_rows(
 ) -> int:
     """Do what :func:`~svmrepro.solvers.decomposition._rows_ahead.fetch_ahead` does.
 
-    With several threads, the row is computed by the next pass, or by :func:`complete` before it.
+    With several threads, a row of which much is missing is computed by the next pass, or by :func:`complete`.
     """
     fetch_of = _fetch_shared if hasattr(state.screen, "team") else fetch_ahead
     return int(fetch_of(state, cache, store, panel, block, shape, i, m, which))

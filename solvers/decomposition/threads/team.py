@@ -1,14 +1,13 @@
 """The passes of an iteration over pairs, divided among several threads.
 
 A *team* is the thread that solves and its helpers. The solving thread cuts a pass over the active set into a
-part for each thread, does the first one, and then each other one that no helper has taken. It waits only for
-helpers that are in the middle of a part: one that sleeps, or has no processor, costs nothing but its help.
-Threads wait by looking at a word of memory, because waking one would take longer than a pass.
+part for each thread, does the first one, and then each other one that no helper has begun. It waits for
+helpers that are in the middle of a part, and half a microsecond for one that has not begun. Threads wait by
+looking at a word of memory, because waking one would take longer than a pass.
 
-Each part has a line of the processors' caches, which holds the pass and then its results: there and back is
-all that a pass sends, about 0.1 microseconds. Every entry is computed as by one thread, and the results of
-parts are combined by the rule for ties within a part. Solutions therefore do not depend on the number of
-threads, bit by bit.
+The pass is sent in lines of the processors' caches that the solving thread writes, and the results in others
+that the helper writes. Every entry is computed as by one thread, and the results of parts are combined by the
+rule for ties within a part. Solutions therefore do not depend on the number of threads, bit by bit.
 
 The team is part of a state's screen. Without one, the passes compile to what they are for one thread.
 """
@@ -55,7 +54,7 @@ TURN, _KIND, _FIRST, _LAST, _SLOT, _OTHER, _EXAMPLE, _STEP = range(8)
 _DONE, WHERE, TOP, BELOW, BOTTOM, LARGEST, _TOUCHED, _ENTRIES = range(16, 24)
 # Further words of the first part: how many rows are wanted, for which example, and how much of them is there.
 WANTED, EXAMPLE, HAVE = range(LINE + 8, LINE + 11)
-_PATIENCE = 30  # looks at a word before the solving thread does what no helper has begun
+_PATIENCE = 10  # looks in a pass, about 0.5 us, before the solving thread does what no helper has begun
 _SPINS = 20_000  # looks at a word, about 0.3 ms, before a thread that waits leaves its processor to others
 _SLEEPS, _SLEEP = 200, 50  # then a helper sleeps this often for these microseconds, and ends
 
@@ -304,8 +303,8 @@ def perform(part, kind, state, cache, store, panel, block, shape):
 def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot, other, example, step):
     """Do a pass from position ``begin`` to ``end``, with the helpers that are there.
 
-    Parts begin at multiples of ``unit`` from ``begin``. If ``unit`` is 0, all parts have the whole pass, and
-    divide it in another way.
+    Parts begin at multiples of ``unit`` from ``begin``, and may be empty. If ``unit`` is 0, all parts have
+    the whole pass, and divide it in another way.
     """
     words, values = state.screen.team.words, state.screen.team.values
     parts = words.size // LINE - 1
@@ -314,28 +313,34 @@ def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot
     for part in range(parts - 1, -1, -1):
         at, first = LINE * (part + 1), begin
         if part and unit:
-            first = begin + (end - begin) * part // parts // unit * unit
+            first = begin + ((end - begin) * part // parts + unit // 2) // unit * unit
         words[at + _KIND], words[at + _FIRST], words[at + _LAST] = kind, first, last
         words[at + _SLOT], words[at + _OTHER], words[at + _EXAMPLE] = slot, other, example
         values[at + _STEP] = step
         store_word(words, at + TURN, turn)
         last = first if unit else end
     waits = 0
-    for part in range(parts):
-        at, own = LINE * (part + 1), part == 0
-        while not own and load_word(words, at + _DONE) != turn:
-            waits += 1
-            if waits > _PATIENCE and load_word(words, at + TURN) == turn:
-                own = replace_word(words, at + TURN, turn, turn + _OWN)
-            elif waits < _SPINS:
+    for look in range(2 * parts):  # first at what nobody has begun, then at what is not done yet
+        part, own = look % parts, look == 0
+        at = LINE * (part + 1)
+        if 0 < look < parts:
+            while waits < _PATIENCE and load_word(words, at + _DONE) != turn:
+                waits += 1
                 pause()
-            else:
-                yield_processor()
+            if load_word(words, at + _DONE) != turn and load_word(words, at + TURN) == turn:
+                own = replace_word(words, at + TURN, turn, turn + _OWN)
+        elif look > parts:
+            while load_word(words, at + _DONE) != turn and load_word(words, at + TURN) != turn + _OWN:
+                waits += 1
+                if waits < _SPINS:
+                    pause()
+                else:
+                    yield_processor()
+            if load_word(words, at + _DONE) == turn:
+                cache.counts.touched += words[at + _TOUCHED]
+                cache.counts.entries += words[at + _ENTRIES]
         if own:
             perform(part, kind, state, cache, store, panel, block, shape)
-        else:
-            cache.counts.touched += words[at + _TOUCHED]
-            cache.counts.entries += words[at + _ENTRIES]
 
 
 def signature_of_share(state: Any, cache: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from svmrepro.solvers import Kernel, Problem, solve
-from svmrepro.solvers.blas_threads import one_blas_thread
+from svmrepro.solvers.blas_threads import _forget, one_blas_thread
 from threadpoolctl import threadpool_info, threadpool_limits
 
 
@@ -20,10 +20,14 @@ def blas_threads() -> set[int]:
 def two_threads() -> Iterator[None]:
     with one_blas_thread():  # loads the libraries
         pass
-    with threadpool_limits(limits=2, user_api="blas"):
-        if blas_threads() != {2}:
-            pytest.skip("this BLAS has no threads, or cannot be told how many to use")
-        yield
+    before = threadpool_limits(limits=2, user_api="blas")  # a `with` would let this thread alone set numbers
+    _forget()
+    if blas_threads() != {2}:
+        pytest.skip("this BLAS has no threads, or cannot be told how many to use")
+    yield
+    _forget()
+    before.restore_original_limits()
+    _forget()
 
 
 def problem() -> Problem:
@@ -48,19 +52,27 @@ def test_a_failed_solve_restores() -> None:
     assert blas_threads() == {2}
 
 
-def test_solves_of_several_threads_restore() -> None:
-    inside, leave = threading.Event(), threading.Event()
-
-    def use() -> None:
-        with one_blas_thread():
-            inside.set()
-            leave.wait(30)
-
-    other = threading.Thread(target=use)
-    with one_blas_thread():
-        other.start()
-        assert inside.wait(30)
+@pytest.mark.parametrize("first_to_end", ["the first", "the second"])
+def test_the_last_of_several_threads_restores(first_to_end: str) -> None:
+    users = [User(), User()]
+    for user in users:
+        user.start()
+        assert user.inside.wait(30)
+    for user in users if first_to_end == "the first" else users[::-1]:
         assert blas_threads() == {1}
-    leave.set()
-    other.join()
+        user.leave.set()
+        user.join()
     assert blas_threads() == {2}
+
+
+class User(threading.Thread):
+    """A thread that uses the limit until told to leave."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.inside, self.leave = threading.Event(), threading.Event()
+
+    def run(self) -> None:
+        with one_blas_thread():
+            self.inside.set()
+            self.leave.wait(30)
