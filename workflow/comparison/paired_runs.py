@@ -94,6 +94,11 @@ class PairedRuns:
         """Say that the seconds were taken by different protocols of timing; "" if they were not."""
         return other_protocol(self.there.record, self.here.record)
 
+    def missing(self, side: ComparedRun) -> str:
+        """Say what one of the runs lacks and the other one has."""
+        other = self.there if side is self.here else self.here
+        return "; ".join(each for each in side.lacking if each not in other.lacking)
+
     @cached_property
     def _by_row(self) -> tuple[Rows, Rows]:
         return _by_row(self.here.rows), _by_row(self.there.rows)

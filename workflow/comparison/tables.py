@@ -61,7 +61,7 @@ def about(pair: PairedRuns) -> Table:
             "timing protocol": " and ".join(
                 sorted({name for each in side.protocols.values() for name in each})
             ),
-            "missing": "; ".join(side.lacking),
+            "missing": pair.missing(side),
             **{
                 name.removeprefix("machine."): "; ".join(
                     dict.fromkeys(each[name] for each in side.machines.values() if name in each)

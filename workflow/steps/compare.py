@@ -79,8 +79,8 @@ def _closing(config: Config, pair: PairedRuns) -> str:
     ]
     if len(faults) > 10:
         lines.append(f"  ... and {len(faults) - 10} more faults")
-    sides = (side for side in (pair.here, pair.there) if side.lacking)
-    lines += [f"  not in {side.folder}: {'; '.join(side.lacking)}" for side in sides]
+    sides = (pair.here, pair.there)
+    lines += [f"  not in {side.folder}: {missing}" for side in sides if (missing := pair.missing(side))]
     lines.append(f"Page: {paths.comparison(config)}")
     return "\n".join(lines)
 

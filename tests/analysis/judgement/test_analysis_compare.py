@@ -166,6 +166,15 @@ def test_a_reference_has_less_and_says_so(full, other):
     assert not pair.ratios and pair.exponents
 
 
+def test_what_neither_run_has_is_not_missing(full, other):
+    """A paper may have no claims, and so no verdicts."""
+    ours = read_run(other(leave_out=("claims",)), full.papers)
+    (ours.folder / PAPER / "ratios.csv").unlink()
+    pair = PairedRuns(ours, read_run(ours.folder, full.papers))
+    assert f"{PAPER}: no verdicts" in pair.here.lacking
+    assert (pair.missing(pair.here), pair.missing(pair.there)) == ("", f"{PAPER}: no ratios")
+
+
 def test_what_only_one_run_has_is_counted(full, other):
     def smaller(row):
         if of_row(row, "chunking") and row["status"] == "optimal":
