@@ -18,10 +18,10 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution, Start
 
-_SLICE_SECONDS = 0.05  # target length of a slice; a time limit is as precise as a slice is short
+_SLICE_SECONDS = 0.05  # target length of a slice, and so the precision of time limits
 _FIRST_SLICE = 200_000  # entries read in the first slice: about 0.2 ms to 1 ms
-# 3 ms of rows of bits, about 0.2 s of the dearest entries. Without it, slices that read nothing (choosing a
-# chunk) would make the size grow.
+# About 3 ms of rows of bits, 0.02 s of dense rows. Without it, slices that read nothing (choosing a chunk)
+# would make the size grow.
 _LARGEST_SLICE = 2**27
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
@@ -58,7 +58,7 @@ def solve(
     eps : float
         Stopping tolerance on the KKT conditions, or on the gap: see ``SOLVERS[name].promise``.
     time_limit : float, optional
-        CPU seconds of this thread, or elapsed seconds if the examples are on a cluster; precise to about 0.2
+        CPU seconds of this thread, or elapsed seconds if the examples are on a cluster; precise to about 0.1
         s.
     memory_limit_mb : float, optional
         Limit on the matrix that chunking stores, in MB of 2^20 bytes, counted at 4 bytes per entry of the
