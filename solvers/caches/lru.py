@@ -6,20 +6,17 @@ long as enough misses would have been hits in a cache of twice the size: one cal
 where its rows have to come from main memory, every second one.
 
 Other rows are worth reading from there, but not writing to pages that the system has yet to provide: their
-cache starts at 256 MB, and doubles if one call in ten asks for it. It is in pages of the usual size. Huge
-pages, which numpy asks for, come at a seventh of their price where the system has them at hand, but at three
-to seven times it where a virtual machine has to get them from its host.
+cache starts at 256 MB, and doubles if one call in ten asks for it; see
+:mod:`svmrepro.solvers.caches.kept_memory`.
 """
 
 from __future__ import annotations
 
-import mmap
-from contextlib import suppress
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof
+from svmrepro.solvers.caches import kept_memory
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
 
@@ -29,7 +26,6 @@ _ROWS = {"byte": np.uint8, "rounded": np.float32}  # where entries are not doubl
 _FIRST_BYTES, _FIRST_BYTES_CHEAP = 256 * 2**20, 2 * 2**20
 _NEAR_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
-_HUGE_FROM = 4 * 2**20  # from this size on, numpy asks for huge pages
 # Double if more than one call in this many misses a row that twice the size would hold; second: for cheap
 # rows beyond ``_NEAR_BYTES``.
 _WORTH, _WORTH_FAR = 10, 2
@@ -110,24 +106,10 @@ def build_cache(
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
     first_bytes = _FIRST_BYTES_CHEAP if cheap else _FIRST_BYTES
     first = min(slots, max(_FIRST_ROWS, least, first_bytes // (entry * max(n, 1))))
-    empty = np.empty if cheap else _empty
+    empty = np.empty if cheap else kept_memory.empty
     rows = empty((least if packs else slots, n), _ROWS.get(precision, np.float64))
     packed = empty((slots if packs else 0, n), np.uint8 if precision == "distance" else np.float32)
     return over(rows, packed, n, first, cheap=cheap)
-
-
-def _empty(shape: tuple[int, int], dtype: Any) -> Any:
-    """Return an array without initial values, in pages of the usual size."""
-    size = prod(shape) * np.dtype(dtype).itemsize
-    if size < _HUGE_FROM or not hasattr(mmap, "MADV_NOHUGEPAGE"):
-        return np.empty(shape, dtype)
-    try:
-        room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError:
-        raise MemoryError(f"cannot reserve {size:,} bytes for kernel rows") from None
-    with suppress(OSError):  # a kernel without huge pages
-        room.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(room, dtype).reshape(shape)
 
 
 def over(rows: Any, packed: Any, n: int, first: int, *, cheap: bool = False) -> RowCache:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from svmrepro.solvers.caches import kept_memory
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.machine import proc_field
 from svmrepro.workflow.measurement.noise import surroundings
@@ -85,10 +86,12 @@ class Meter:
 
 
 def release_memory() -> None:
-    """Return freed memory to the system, so that the next run's peak counts all of its own; glibc only.
+    """Return freed memory to the system, so that the next run's peak counts all of its own.
 
-    Otherwise a run takes the memory that an earlier one freed, and its peak is too small.
+    Otherwise a run takes the memory that an earlier one freed, and its peak is too small. Of what the
+    allocator keeps, this works with glibc only.
     """
+    kept_memory.release()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

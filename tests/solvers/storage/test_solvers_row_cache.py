@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import OrderedDict
 
 import numpy as np
 import pytest
-from svmrepro.solvers.caches import lru
+from svmrepro.solvers.caches import kept_memory, lru
 from svmrepro.solvers.caches.lru import RowCache, build_cache, claim
 
 
@@ -75,12 +76,35 @@ def test_first_size(precision: str) -> None:
 
 
 def test_rows_in_pages_of_the_usual_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = lru._empty((1_500, 1_000), np.float32)  # above the size from which numpy asks for huge pages
+    rows = kept_memory.empty((1_500, 1_000), np.float32)  # enough for numpy to ask for huge pages
     assert rows.shape == (1_500, 1_000) and rows.dtype == np.float32
     assert rows.flags.writeable and rows.flags.c_contiguous and rows.flags.aligned
     rows[-1] = 1.0
     assert rows[-1].sum() == 1_000.0
     with pytest.raises(MemoryError):
-        lru._empty((2**40, 2**20), np.float32)
+        kept_memory.empty((2**40, 2**20), np.float32)
     monkeypatch.delattr("mmap.MADV_NOHUGEPAGE", raising=False)  # such as macOS
-    assert lru._empty((1_500, 1_000), np.float32).shape == (1_500, 1_000)
+    assert kept_memory.empty((1_500, 1_000), np.float32).shape == (1_500, 1_000)
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_FREE"), reason="memory is kept where it can be marked as free")
+def test_memory_is_kept_for_the_next_run() -> None:
+    def place(rows: np.ndarray) -> int:
+        return int(rows.__array_interface__["data"][0])
+
+    kept_memory.release()
+    first = kept_memory.empty((1_500, 1_000), np.float64)
+    view, at = first[3:], place(first)
+    del first
+    second = kept_memory.empty((1_500, 1_000), np.float64)
+    assert place(second) != at  # as long as a view is in use, nobody else gets it
+    del view
+    third = kept_memory.empty((3_000, 500), np.float32)  # another shape, and less
+    assert place(third) == at
+    del second, third
+    assert len(kept_memory._kept) == 1
+    larger = kept_memory.empty((3_000, 1_000), np.float64)
+    assert not kept_memory._kept  # too small, and returned
+    del larger
+    kept_memory.release()
+    assert not kept_memory._kept

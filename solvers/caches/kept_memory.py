@@ -1,0 +1,76 @@
+"""Memory for kernel rows, kept from one run for the next.
+
+New memory takes the system about as long to provide as its kernel rows take to compute. What a run leaves is
+therefore kept, but marked as free: the system takes it back as soon as it is short of memory.
+
+It is in pages of the usual size. Huge pages, which numpy asks for, come at a seventh of their price where the
+system has them at hand, but at three to seven times it where a virtual machine has to get them from its host.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import weakref
+from contextlib import suppress
+from math import prod
+from typing import Any
+
+import numpy as np
+
+_FEWEST = 4 * 2**20  # bytes; for less, numpy does not ask for huge pages
+_NEEDED = ("MADV_FREE", "MADV_NOHUGEPAGE")  # not on every system
+_kept: list[mmap.mmap] = []  # at most one; taken and put back by single operations, as threads require
+
+
+def empty(shape: tuple[int, int], dtype: Any) -> Any:
+    """Return an array without initial values.
+
+    Parameters
+    ----------
+    shape : (int, int)
+    dtype
+        As in numpy.
+
+    Raises
+    ------
+    MemoryError
+        If the system cannot reserve so much.
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if size < _FEWEST or not all(hasattr(mmap, name) for name in _NEEDED):
+        return np.empty(shape, dtype)
+    room = _room(size)
+    owner = np.frombuffer(room, np.uint8, size)
+    weakref.finalize(owner, _keep, room).atexit = False
+    return owner.view(dtype).reshape(shape)
+
+
+def release() -> None:
+    """Return to the system what is kept."""
+    _kept.clear()
+
+
+def _room(size: int) -> mmap.mmap:
+    with suppress(IndexError):
+        room = _kept.pop()
+        if len(room) >= size:
+            return room
+        del room  # before more is reserved
+    try:
+        room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError(f"cannot reserve {size:,} bytes for kernel rows") from None
+    with suppress(OSError):  # a kernel without huge pages
+        room.madvise(mmap.MADV_NOHUGEPAGE)
+    return room
+
+
+def _keep(room: mmap.mmap) -> None:
+    with suppress(OSError):  # otherwise it is returned
+        room.madvise(mmap.MADV_FREE)
+        _kept[:] = [room]
+
+
+if hasattr(os, "register_at_fork"):  # a child would copy each page that it writes to
+    os.register_at_fork(after_in_child=release)
