@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 _FEWEST = 4 * 2**20  # bytes; for less, numpy does not ask for huge pages
-_NEEDED = ("MADV_FREE", "MADV_NOHUGEPAGE")  # not on every system
+_UNIT = 16 * 2**20  # bytes reserved at a time, so that nearly equal sizes are the same
+KEEPS = all(hasattr(mmap, name) for name in ("MADV_FREE", "MADV_NOHUGEPAGE"))
+"""Whether this system has what keeping takes; otherwise numpy provides the memory."""
 _kept: list[mmap.mmap] = []  # at most one; taken and put back by single operations, as threads require
 
 
@@ -38,11 +40,11 @@ def empty(shape: tuple[int, int], dtype: Any) -> Any:
         If the system cannot reserve so much.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
-    if size < _FEWEST or not all(hasattr(mmap, name) for name in _NEEDED):
+    if size < _FEWEST or not KEEPS:
         return np.empty(shape, dtype)
     room = _room(size)
     owner = np.frombuffer(room, np.uint8, size)
-    weakref.finalize(owner, _keep, room).atexit = False
+    weakref.finalize(owner, _keep, room, size, os.getpid()).atexit = False
     return owner.view(dtype).reshape(shape)
 
 
@@ -58,7 +60,7 @@ def _room(size: int) -> mmap.mmap:
             return room
         del room  # before more is reserved
     try:
-        room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        room = mmap.mmap(-1, -(-size // _UNIT) * _UNIT, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
         raise MemoryError(f"cannot reserve {size:,} bytes for kernel rows") from None
     with suppress(OSError):  # a kernel without huge pages
@@ -66,11 +68,16 @@ def _room(size: int) -> mmap.mmap:
     return room
 
 
-def _keep(room: mmap.mmap) -> None:
+def _keep(room: mmap.mmap, size: int, process: int) -> None:
+    """Keep a room of which ``size`` bytes were in use, or the one that is kept already if it is larger."""
+    if process != os.getpid():  # inherited by a fork, which would copy each page that it writes to
+        return
     with suppress(OSError):  # otherwise it is returned
-        room.madvise(mmap.MADV_FREE)
+        room.madvise(mmap.MADV_FREE, 0, size)
+        with suppress(IndexError):
+            room = max(room, _kept.pop(), key=len)
         _kept[:] = [room]
 
 
-if hasattr(os, "register_at_fork"):  # a child would copy each page that it writes to
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=release)

@@ -106,9 +106,9 @@ def build_cache(
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
     first_bytes = _FIRST_BYTES_CHEAP if cheap else _FIRST_BYTES
     first = min(slots, max(_FIRST_ROWS, least, first_bytes // (entry * max(n, 1))))
-    empty = np.empty if cheap else kept_memory.empty
-    rows = empty((least if packs else slots, n), _ROWS.get(precision, np.float64))
-    packed = empty((slots if packs else 0, n), np.uint8 if precision == "distance" else np.float32)
+    most = np.empty if cheap else kept_memory.empty
+    rows = (np.empty if packs else most)((least if packs else slots, n), _ROWS.get(precision, np.float64))
+    packed = most((slots if packs else 0, n), np.uint8 if precision == "distance" else np.float32)
     return over(rows, packed, n, first, cheap=cheap)
 
 

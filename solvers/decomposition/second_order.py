@@ -381,6 +381,7 @@ def _widen(run: SecondOrderRun) -> None:
     run.panel, run.own = part_of(run.panel, base, np.arange(n)), True
     run.loops, run.iterated = loops_of("double"), run.state
     _go_on_alone(run)  # this is rare, and loading the other loops for several threads takes seconds
+    del run.cache  # the next one takes its memory
     run.cache = build_cache(n, run.limit, "double", cheap=cheap_rows(problem))
     counts = run.cache.counts
     counts.hits, counts.misses = before.hits, before.misses

@@ -301,6 +301,11 @@ def test_peak_memory_is_that_of_the_run_alone():
     assert peak["small"] < 8 and peak["after"] < 8
 
 
+def test_kept_memory_counts_in_each_run():
+    lines, _ = measure(prepare({"keeping": solver("keeping")}, sizes=[20], repeats=3))
+    assert len(lines) == 3 and all(60 < line["peak_memory_bytes"] / 2**20 < 80 for line in lines)
+
+
 def test_meter_sees_other_processes():
     def stretch():
         with meter.Meter() as measured:

@@ -25,6 +25,7 @@ from svmrepro.solvers import (
     user_functions,
     warm,
 )
+from svmrepro.solvers.caches import kept_memory
 from svmrepro.solvers.decomposition.threads.helpers import processors
 from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.registry import NotInstalled
@@ -176,6 +177,7 @@ class ContenderRuns:
         _check_processors(contender)
         first = contender.label not in self._ready
         problem = self.prepare(contender)
+        kept_memory.release()  # a run costs what a single call costs
         if first:
             release_memory()
         solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, gram_matrix, solve_grid, warm
+from svmrepro.solvers.caches import kept_memory
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
 from svmrepro.workflow.measurement.contender_run import GRAM_BYTES, ContenderRuns, certified, solver_of
@@ -39,6 +40,7 @@ class GridRuns(ContenderRuns):
         seconds = wall_seconds = 0.0
         failed: dict[str, Any] | None = None
         gram, gamma = None, None
+        kept_memory.release()
         with Meter() as meter:  # the certificates' own time is no other process's
             for problem, solution in self._solutions(contender):
                 if problem.kernel.gamma != gamma and 8 * problem.n**2 <= GRAM_BYTES:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from svmrepro.solvers.caches import kept_memory
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.machine import proc_field
 from svmrepro.workflow.measurement.noise import surroundings
@@ -86,12 +85,10 @@ class Meter:
 
 
 def release_memory() -> None:
-    """Return freed memory to the system, so that the next run's peak counts all of its own.
+    """Return freed memory to the system, so that the next run's peak counts all of its own; glibc only.
 
-    Otherwise a run takes the memory that an earlier one freed, and its peak is too small. Of what the
-    allocator keeps, this works with glibc only.
+    Otherwise a run takes the memory that an earlier one freed, and its peak is too small.
     """
-    kept_memory.release()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

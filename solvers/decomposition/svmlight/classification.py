@@ -311,6 +311,7 @@ def _widen(run: SvmLightRun) -> None:
     if run.cache.rows.shape[0] < q and not run.folded:
         kept = run.cache.counts
         cheap = cheap_rows(run.problem, run.plain)
+        del run.cache  # the next one takes its memory
         run.cache = build_cache(n, run.cache_bytes, run.precision, cheap=cheap, least=q)
         for name in ("hits", "misses", "entries", "touched"):
             setattr(run.cache.counts, name, getattr(kept, name))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,7 +70,7 @@ class Helpers:
     """
 
     def __init__(self, run: SecondOrderRun, threads: int, precision: str, least: int) -> None:
-        self._run = run
+        self._run: SecondOrderRun = weakref.proxy(run)  # a cycle would keep an interrupted run's rows
         # Another Python thread may solve the same problem meanwhile: the loops do not hold the lock.
         run.panel, run.store = with_own_workspace(run.panel), with_own_scratch(run.store)
         self.team = team.allocate(run.problem.n, min(threads, processors()), least)
