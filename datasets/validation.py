@@ -209,7 +209,7 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
     regex = re.fullmatch(r"Expected `str` matching regex (.*)", what, re.DOTALL)
     if regex:
         return (
-            f"{shown(value)} {_SAYINGS.get(ast.literal_eval(regex[1]), 'is not of the form it has to have')}"
+            f"{shown(value)} {_SAYINGS.get(ast.literal_eval(regex[1]), 'does not have the required form')}"
         )
     if what.startswith("Invalid enum value"):
         known = [str(word) for each in _alternatives(kind) for word in get_args(each)]

@@ -1,8 +1,8 @@
 """BLAS on one thread while a problem is solved.
 
-The threads of OpenBLAS go on looking for work for a tenth of a second after each call. On two processors, a
-solver with two threads then shares them with a third one, and is hardly faster than with one. And the clock
-of a solver counts the time of its own threads only.
+OpenBLAS threads keep polling for work for a tenth of a second after each call. On two processors, a solver
+with two threads then competes with a third one, and is hardly faster than with one thread. Moreover, the
+clock of a solver does not count BLAS threads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def one_blas_thread() -> Iterator[None]:
 def _restore() -> None:
     """Restore the numbers of threads, in any Python thread.
 
-    threadpoolctl lets the thread alone that set a number set another one, until it is told to forget it.
+    threadpoolctl lets only the thread that set the number change it, until that thread is cleared.
     """
     _forget()
     _limits.restore_original_limits()

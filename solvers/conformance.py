@@ -9,8 +9,8 @@ or from a test::
     report = check("my_package.training:train")
     assert report.passed, report
 
-:data:`CHECKS` lists the checks. A solver may refuse a problem by raising an exception, except all easy ones,
-and it may give up on a hard one with a status that says so. It must never call a result ``optimal`` that
+:data:`CHECKS` lists the checks. A solver may refuse problems by raising an exception, but not all easy ones.
+It may give up on a hard one with a status that says so. It must never call a result ``optimal`` that
 :func:`~svmrepro.solvers.certify` refuses.
 """
 
@@ -291,7 +291,7 @@ def _basic(case: _Case, outcome: _Outcome) -> Iterator[CheckResult]:
 
 
 def _solved(case: _Case, outcome: _Outcome) -> CheckResult:
-    """Return whether a problem was solved, or refused; a lie is found elsewhere."""
+    """Return whether a problem was refused, or solved and certified."""
     if outcome.raised:
         return CheckResult("solves", case.name, True, f"refused: {outcome.raised}")
     solution = outcome.solution

@@ -1,9 +1,9 @@
 r"""Measures of how well decision values predict labels, as the papers report them on test sets.
 
-Each takes labels -1 and +1 (the last one ranks, any finite numbers), shape (n,), and finite decision values,
-shape (n,), and returns a share between 0 and 1. Ties are treated exactly: the result is the mean over all
-orders of equal decision values. Each raises ValueError if the arguments are not of this kind or, except for
-the accuracy, if there are not two different labels.
+Each takes labels -1 and +1 and finite decision values, both of shape (n,), and returns a share between 0 and
+1. ``swapped-pairs`` takes ranks (any finite numbers) as labels. Ties are treated exactly: the result is the
+mean over all orders of equal decision values. Other arguments raise ValueError. So do labels that are all
+equal, except for the accuracy.
 
 accuracy
     The share of examples with the right sign; 0 counts as negative, as in SVM-light and LIBSVM.

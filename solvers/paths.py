@@ -7,10 +7,10 @@ multipliers are scaled (alpha seeding, DeCoste and Wagstaff 2000),
     alpha' = (C' / C) alpha,    G' = y + (C' / C) (G - y),
 
 those at C stay at C. For small C they are most of the support vectors. But scaling also moves the free
-multipliers, which hardly change once few are left at C. A start is therefore scaled while at most twice as
-many multipliers are free as are at C; after that it is the last solution as it is. A tighter tolerance starts
-at the solution of the looser one. The first problem of a kernel starts at the multipliers of the kernel
-before it; its gradient has to be computed.
+multipliers, which hardly change once few are left at C. A start is therefore scaled only while at most twice
+as many multipliers are free as are at C. A tighter tolerance starts at the solution of the looser one. The
+smallest C of a kernel starts at the multipliers for the smallest C of the kernel before it; the gradient has
+to be computed.
 
 Kernels of the same examples share their dot products: a matrix product gives them all at once, and a pass
 over them gives the matrix of a kernel. This pays if kernel rows are not cheap, and if the matrices fit into

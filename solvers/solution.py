@@ -57,7 +57,7 @@ class Solution:
     kernel_evaluations : int
         Kernel evaluations, or dot products with a folded weight vector.
     cpu_seconds, wall_seconds : float
-        CPU time of the solving thread, and elapsed time, of the solve alone.
+        CPU time of all threads, and elapsed time, of the solve alone.
     work : dict of str to int
         Counted work, where applicable: ``nonzeros`` (stored entries read by dot products; words for packed
         bits), ``gradient_updates``, ``hessian_entries``.

@@ -197,7 +197,7 @@ class SourceCode:
         text = file.read_bytes()
         stamp = hashlib.sha256(text + _reader()).hexdigest()
         memory = self._kept(file.parent)
-        with suppress(LookupError, TypeError):  # of what is not there, or was spoiled
+        with suppress(LookupError, TypeError):  # no entry, or a damaged one
             kept = memory[file.name]
             if kept["source"] == stamp:
                 return Module([Statement(*each) for each in kept["statements"]], kept["imports"])

@@ -49,7 +49,7 @@ def folder_of(place: str, below: Path) -> Path:
     Raises
     ------
     StepError
-        If the archive cannot be had, is none, or holds what a published run does not hold.
+        If the archive cannot be read, is no zip file, or is not that of a published run.
     """
     if re.match(r"(?i)https?://", place):
         file = _downloaded(place, below)

@@ -2,9 +2,9 @@
 
 A new format of a downloaded set is a module beside this one, a line in ``READERS`` below, and its name in
 ``Reader`` of :mod:`svmrepro.datasets.registry.model`. If examples and labels are in separate files, the line
-is in ``READERS_APART``, and the name also in ``APART``. Keys of a reader's own belong into
-``DownloadedEntry.rules`` of that module, so that a changed key makes the arrays anew. The formats of a user's
-own files are in :mod:`svmrepro.datasets.own_files`.
+is in ``READERS_APART``, and the name also in ``APART``. Add a reader's own keys to ``DownloadedEntry.rules``
+in that module, so that a changed key invalidates prepared arrays. The formats of a user's own files are in
+:mod:`svmrepro.datasets.own_files`.
 """
 
 from __future__ import annotations

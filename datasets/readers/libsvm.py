@@ -1,7 +1,7 @@
 """LIBSVM files: a reader and a writer.
 
 One example per line, ``label index:value index:value ...``, with ascending indices from 1. Text after a ``#``
-is a comment, as in files of SVM-light. `index_value_lines` parses the lines.
+is a comment, as in files of SVM-light. `_index_value_lines` is the parser.
 """
 
 from __future__ import annotations

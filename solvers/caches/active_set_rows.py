@@ -129,7 +129,7 @@ def kept(cache, i, m):
 
 @compiled()
 def fetch(cache, store, panel, block, shape, i, m, which):
-    """Have the row K(x_i, x_order[k]), k < m, and return its slot, for :func:`row_of`.
+    """Cache the row K(x_i, x_order[k]), k < m; return its slot, for :func:`row_of`.
 
     The row stays valid until ``least`` other rows have been requested (see ``build_cache``). In single
     precision the slot is ``which``, a number below ``least``.

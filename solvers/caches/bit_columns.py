@@ -88,10 +88,10 @@ def exchange_bits(columns, at, features, order, pairs):
 
 @compiled()
 def add_common(columns, at, features, i, first, last, base, own, unit):
-    """Write ``base[j] + own + unit * c`` to ``columns.sums``, with c the ones that x_i shares with example k.
+    """Write ``base[j] + own + unit * c``, modulo 256, to ``columns.sums[j]`` for first <= k < last.
 
-    That is for first <= k < last, at most ``STRETCH`` of them. Let j count from the first example in the word
-    of ``first``: this is also the place in ``sums``, which is taken modulo 256. Returns the entries read.
+    c is the number of ones that x_i shares with example k; j is its place, counted from the first example in
+    the word of ``first``. At most ``STRETCH`` examples are allowed. Returns the entries read.
     """
     words, planes, carry = columns.words, columns.planes, columns.carry
     begin, nothing = first >> 6, words.shape[0] - 1

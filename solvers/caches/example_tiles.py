@@ -47,11 +47,11 @@ class Tiles(NamedTuple):
     own_scaled : ndarray of float32, shape (d, TOGETHER)
         The same in single precision.
     used : ndarray of uint32, shape (d,)
-        Workspace: features in which one of them is not 0.
+        Workspace: features in which any of these is not 0.
     added : ndarray of float64, shape (TOGETHER,)
-        Workspace: what is added to sums of levels.
+        Workspace: terms added to sums of levels.
     mates, slots, worst : ndarray of int64, int64, float64, shape (TOGETHER,)
-        Workspace: these examples, the slots of their rows, by how much they violate.
+        Workspace: numbers of these examples, slots of their rows, and violations.
     """
 
     values: Any

@@ -1,10 +1,10 @@
 """Memory for kernel rows, kept from one run for the next.
 
-New memory takes the system about as long to provide as its kernel rows take to compute. What a run leaves is
+The system takes about as long to provide memory as the kernel rows in it take to compute. A run's memory is
 therefore kept, but marked as free: the system takes it back as soon as it is short of memory.
 
-It is in pages of the usual size. Huge pages, which numpy asks for, come at a seventh of their price where the
-system has them at hand, but at three to seven times it where a virtual machine has to get them from its host.
+Pages have the usual size. Huge pages, which numpy asks for, cost a seventh as much if the system has them
+ready, but three to seven times as much if a virtual machine has to get them from its host.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ of cheap rows therefore starts at 2 MB, about the size of a core's own cache. It
 long as enough misses would have been hits in a cache of twice the size: one call in ten, and beyond 16 MB,
 where its rows have to come from main memory, every second one.
 
-Other rows are worth reading from there, but not writing to pages that the system has yet to provide: their
-cache starts at 256 MB, and doubles if one call in ten asks for it; see
-:mod:`svmrepro.solvers.caches.kept_memory`.
+Other rows are worth reading from main memory, but pages new from the system are slow to write. Their cache
+starts at 256 MB, and doubles at one such miss in ten calls; see :mod:`svmrepro.solvers.caches.kept_memory`.
 """
 
 from __future__ import annotations

@@ -75,9 +75,8 @@ class CuttingPlaneRun:
     def objective_at(self, half: float, f: Vector, moves: int = -1) -> float:
         """Return the primal objective at weights with ``w.w / 2 = half`` and scores f.
 
-        With ``moves >= 0`` an upper bound on it is returned. A score may then have some rounding errors
-        relative to its largest product, plus more for each time it was moved instead of computed from the
-        data.
+        With ``moves >= 0``, return an upper bound on it. The bound allows for rounding errors of the scores:
+        some from computing them from the data, and more for each of the ``moves`` since.
         """
         weights, margin = self.weights, 1.0
         if moves >= 0:

@@ -49,9 +49,9 @@ _EXAMPLE_AHEAD, _ROW_AHEAD = 8, 4
 class SweepState:
     """The scalars of a run.
 
-    ``active`` examples lead ``order``; a sweep has visited ``at`` of them and kept the first ``kept``, with
-    the sum ``gap`` of their contributions to the duality gap, each at its own visit. ``largest`` and
-    ``smallest`` are their extreme projected gradients. ``estimate`` is the sum of the last complete sweep.
+    The first ``active`` examples of ``order`` are active. The sweep has visited ``at`` and kept ``kept`` of
+    them. The kept ones contribute ``gap`` to the duality gap, each at its own visit; ``largest`` and
+    ``smallest`` are their extreme projected gradients. ``estimate`` is the last whole sweep's ``gap``.
     ``dual`` is the dual objective at the last check, ``rise`` the gain since. ``weight`` is the weight of the
     sum in ``mean``. ``began`` and ``checked`` are the entries read before this sweep and before the last
     check.

@@ -76,8 +76,8 @@ def in_order(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 def join_pieces(pieces: Iterable[Sequence[dict[str, str]]]) -> list[dict[str, str]]:
     """Join measurements of an experiment that were made in pieces.
 
-    What several pieces measured counts as in the last of them. A line that tells why something was not
-    measured counts only if no piece measured it.
+    If several pieces measured a problem, the last of them counts. A line that says why it was not measured
+    counts only if no piece measured it.
     """
     joined: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for piece in pieces:

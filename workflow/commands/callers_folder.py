@@ -17,7 +17,7 @@ VARIABLE = "SVMREPRO_CALLER"
 def folder() -> Path:
     """Return the folder in which the command was called."""
     here = Path.cwd()
-    # Elsewhere, the variable is that of a `./run` that has called other programs.
+    # In any other folder, the variable was inherited from an earlier `./run`.
     return Path(os.environ.get(VARIABLE) or here).resolve() if here == config_dir().parent else here
 
 

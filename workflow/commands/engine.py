@@ -52,8 +52,7 @@ def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = Non
     others
         Targets and options of Snakemake.
     goal
-        The target of a command. Papers among the targets in ``others`` are then those to which the run is
-        confined.
+        The command's own target. The run is then confined to the papers named in ``others``, if any.
     """
     try:
         return _run(given, others, goal)

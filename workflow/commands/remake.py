@@ -4,8 +4,8 @@ FOLDER holds <paper>/measurements.parquet: results/reference/<scale>, or the res
 figures and verdicts are made with today's code, and each table is compared with FOLDER's. The exit code is 1
 if a number or a word differs. Nothing is measured, and no data set is needed.
 
-Several folders are pieces of one run, measured on several days or machines: they are joined, and what more
-than one of them measured counts as in the last. Nothing is compared then.
+Several folders are pieces of one run, measured on several days or machines. They are joined, and nothing is
+compared. If several of them measured the same, the last one counts.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ PHASES = {
     "report": "writing the report",
 }
 _OTHER = "making tables and figures"
-#: Rules whose answer says what is wrong.
+#: Rules that explain their own failure.
 _ANSWERING = frozenset({"check", "compare"})
 
 

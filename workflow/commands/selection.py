@@ -27,7 +27,7 @@ def selected(layers: Sequence[Layer], solvers: Sequence[str], data: Sequence[str
         The other settings of the command line.
     solvers
         Contenders or their solvers. A solver of the user's own, by an entry point or as
-        ``package.module:function``, joins each experiment; if no others are named, these stay.
+        ``package.module:function``, joins the contenders named, or all if none is.
     data
         Data sets; none stands for all.
 

@@ -1,9 +1,9 @@
 """Results that two runs have in common, as ratios with intervals, and whether they agree.
 
 The rules are those of the check (`svmrepro.workflow.judgement.reference_check`). Counts and objectives must
-be equal on the same hardware and lock. Elsewhere they must agree within 2 %, although rounding may steer the
-path of a single row further away. Seconds are never compared across runs. What is compared, by intervals, are
-the exponents and the ratios of two contenders' seconds within each run.
+be equal on the same hardware with the same libraries. Elsewhere they must agree within 2 %, but rounding may
+change the steps of a single row by more. Seconds are never compared across runs; exponents, and ratios of two
+contenders' seconds within each run, are compared by their intervals.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def _experiment(
     axis, points = _axis(entry)
     test = _test(entry, own, max(sizes))
     if test is not None and any(each.encoding for each in contenders.values()):
-        raise Fault(("measures",), "encodings are made of training rows: there is no test set in one")
+        raise Fault(("measures",), "encodings are made of training rows: drop measures or encoding")
     stand_in = entry.stand_in_for or _stand_in(entry.dataset, own)
     return Experiment(
         name=name,
@@ -297,7 +297,7 @@ def _axis(entry: WholeExperiment) -> tuple[str | None, tuple[float, ...]]:
         return None, ()
     ((axis, values),) = to_builtins(entry.axis).items()
     if axis != "eps" and getattr(entry, axis) is UNSET:
-        raise Fault(("axis",), f"varies {axis!r}: the experiment has to give that, not the other one")
+        raise Fault(("axis",), f"varies {axis!r}: the experiment must set {axis} itself")
     return axis, tuple(sorted(map(float, values), reverse=axis == "eps"))
 
 

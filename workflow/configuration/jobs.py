@@ -155,7 +155,7 @@ def _instances_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...])
 
 
 def _content_or_error(key: Callable[[], str]) -> str:
-    """Return a content key; the text of the error for a user's file that will raise it when it is read."""
+    """Return a content key, or the error's text: the steps report the error when they read the file."""
     from svmrepro.datasets import DataError
 
     try:

@@ -14,8 +14,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
     """Make both axes logarithmic, with round tick labels; the horizontal one covers ``sizes``, with a margin.
 
-    It is labelled at 1, 2 and 5 times each power of ten, or without ``every`` only at powers of ten, if it
-    contains two of them.
+    The horizontal axis is labelled at 1, 2 and 5 times each power of ten; without ``every``, at powers of ten
+    if it has two.
     """
     axes.set_xscale("log")
     axes.set_yscale("log")

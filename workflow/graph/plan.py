@@ -105,7 +105,7 @@ class Plan:
         mirror = self.config.mirror
         if mirror and "://" not in mirror and not Path(mirror).is_dir():
             raise StepError(f"mirror: {mirror} is not a folder (key mirror, or variable SVMREPRO_MIRROR)")
-        # Not the data's: others may have put them there, complete and read-only.
+        # The data folder is not checked: it may be complete and read-only.
         for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)
         self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))

@@ -5,10 +5,9 @@ A `Finding` without a number carries the reason.
 
 Common parameters: ``experiments`` (a list of names), and for quantities by size ``at``: ``each`` (default),
 ``largest`` (the largest size at which everything needed was measured) or one size. ``from`` omits smaller
-sizes. Ratios and comparisons with printed counts are about rows of the paper's tables: sizes between the
-paper's own do not enter. Exponents are fitted to all sizes, or with ``sizes: own`` to the paper's own alone,
-for rules that compare with an exponent that the paper fitted to sizes that it prints: where the points lie on
-a curve, other sizes give another slope.
+sizes. Ratios and comparisons with printed counts use the paper's own sizes only. So do exponents with
+``sizes: own``; otherwise they are fitted to all sizes. Rules that compare an exponent with the paper's need
+``sizes: own``, because other sizes give another slope if the points lie on a curve.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def value(results: Results, spec: Spec) -> list[Finding]:
     """Column ``of`` for each of ``contenders``, divided by the sum of the columns ``per``.
 
     The interval is the range over all certified runs, so that the rule applies to every run. With ``zeros:
-    left out``, a 0 is no number: the instrument saw nothing.
+    left out``, a 0 counts as not measured.
     """
     unseen = spec.get("zeros") == "left out"
     divisors: Sequence[str] = spec.get("per", ())
@@ -275,9 +274,9 @@ def _by_size(
 ) -> list[Finding]:
     """Apply `look` to the sizes selected by ``at`` and ``from``, experiment by experiment.
 
-    They are all sizes, or the paper's ``own`` ones.
+    With ``own`` they are the paper's own sizes.
 
-    It returns a number, or the reason why there is none; it is asked only if all contenders were measured.
+    `look` is called only if all contenders were measured; it returns a number, or why there is none.
     """
     at, smallest = spec.get("at", "each"), spec.get("from", 0)
     findings: list[Finding] = []

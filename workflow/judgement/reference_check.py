@@ -301,7 +301,7 @@ def _compare_rows(
         are = "is" if len(strange) == 1 else "are"
         said = f"{plural(len(strange), 'row')} of the reference {are} not part of this run: {_some(strange)}"
         if whole:
-            said += "; the check is of the scale as it is committed, `compare` of any other"
+            said += "; check the scale with its committed settings, or use `compare`"
         (found.faults if whole else found.remarks).append(said)
     if whole and found.of and not found.rows:
         found.faults.append("not one row of the reference could be compared")

@@ -99,9 +99,9 @@ def _own(
 
 
 def attempt(config: Config, name: str) -> str:
-    """Return how a data set is to be tried; how it was tried, if that gave all that can be had now.
+    """Return a text that differs from the last attempt's only if another attempt may find more.
 
-    Another mirror is thus a reason to try again only if it may have what is missing.
+    A new mirror is thus a reason to try again only if it may have what is missing.
     """
     found = read_marker(config, name)
     required = " required" if config.require_data else ""

@@ -1,6 +1,6 @@
 """Flagged runs: other load on the machine may have increased their seconds.
 
-`contender_run` asks for each run; what `noise` reads is recorded, and decides nothing here except for steal.
+`contender_run` calls `flag_reasons` for each run. Of the recorded noise, only steal can flag a run.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ _Place = tuple[int, float | None]
 class Forecast:
     """The runs of a scale: how many were made, how many are left, and how long those will take.
 
-    ``present`` is a list of the experiments to forecast; or the one that is being measured, and then all
-    experiments of the scale are forecast.
+    ``present`` lists the experiments to forecast. Or it is the one being measured, for the whole scale unless
+    its journals are too large.
     """
 
     def __init__(self, config: Config, present: Experiment | Sequence[Experiment]) -> None:

@@ -41,7 +41,7 @@ class GridRuns(ContenderRuns):
         failed: dict[str, Any] | None = None
         gram, gamma = None, None
         kept_memory.release()
-        with Meter() as meter:  # the certificates' own time is no other process's
+        with Meter() as meter:  # certificates run in this process: no other load
             for problem, solution in self._solutions(contender):
                 if problem.kernel.gamma != gamma and 8 * problem.n**2 <= GRAM_BYTES:
                     gram = None  # not two of them at once

@@ -120,7 +120,7 @@ class Site:
         self._page("compare.html", "compare.html", pairs=pairs)
         steps = read_graph()
         self._page("graph.html", "graph.html", steps=steps, drawing=drawing(steps), box=(WIDTH, HEIGHT))
-        # Last: who finds it finds a complete site.
+        # Last: if this page exists, all others do.
         self._page("index.html", "index.html", runs=self.runs)
 
     # -- one run ------------------------------------------------------------------------------------

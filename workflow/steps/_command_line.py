@@ -13,8 +13,8 @@ from typing import Any, NoReturn, get_type_hints
 from svmrepro.workflow.configuration import read_config
 from svmrepro.workflow.errors import run_safely
 
-#: Environment variable with a folder for what steps answer, each in a file of its name. A command of
-#: ``svmrepro`` prints the answers of the steps that it was asked for at its end.
+#: Environment variable with a folder where a step writes its answer, in a file of its own name. When a
+#: command of ``svmrepro`` ends, it prints the answers of the requested steps.
 ANSWERS = "SVMREPRO_ANSWERS"
 
 

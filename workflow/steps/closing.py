@@ -53,7 +53,7 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
 
 
 def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
-    """Count the verdicts, where they count, on the papers of which every experiment is among the chosen."""
+    """Count the verdicts of counted claims, for papers all of whose experiments are among the chosen."""
     from svmrepro.workflow.judgement.claims import tally  # heavy, and the Snakefile imports this module
 
     count: Counter[str] = Counter()

@@ -31,7 +31,7 @@ def run(config: Config) -> None:
             for paper in judged
         }
         shown = templates().get_template("verdicts.html").render(papers=judged, main=main)
-        # Snakemake fills in the whole text as a template; quotes from papers are none.
+        # Snakemake renders the whole text as a template; quotes must stay as they are.
         html = "\n".join(f"   {line}" for line in shown.splitlines() if line.strip())
         block = f"{{% raw %}}\n.. raw:: html\n\n{html}\n\n{{% endraw %}}\n\n"
     atomic_write(paths.report_text(config), block + words)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _NOT_RUN, _NOT_INSTALLED, _NOT_A_SIZE = "not run", "not installed", "not run: not a size"
-"""How reasons begin for which a row comes last, within its group or with all of it; or never."""
+"""Prefixes of reasons that move a group last, a row last within its group, or neither."""
 
 
 @dataclass(frozen=True)

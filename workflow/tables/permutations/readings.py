@@ -36,7 +36,7 @@ class ScoredReading:
     objectives: Family  # the baseline's and its own, one pairing per set
 
     def score(self, names: Sequence[str]) -> float | None:
-        """Return the mean of |log(1 + deviation)|; None if a set is missing, or no reading of the paper."""
+        """Return the mean of |log(1 + deviation)|; None if a set is missing, or a run did not end."""
         if self.unended or not names or not set(names) <= self.deviations.keys():
             return None
         return sum(abs(math.log1p(self.deviations[name].value)) for name in names) / len(names)
