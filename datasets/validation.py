@@ -208,9 +208,7 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
         return "must not be empty" if empty else f"must be of length {relation}{length[2]}: {shown(value)}"
     regex = re.fullmatch(r"Expected `str` matching regex (.*)", what, re.DOTALL)
     if regex:
-        return (
-            f"{shown(value)} {_SAYINGS.get(ast.literal_eval(regex[1]), 'does not have the required form')}"
-        )
+        return f"{shown(value)} {_SAYINGS.get(ast.literal_eval(regex[1]), 'does not have the required form')}"
     if what.startswith("Invalid enum value"):
         known = [str(word) for each in _alternatives(kind) for word in get_args(each)]
         hint = did_you_mean(value, known).partition("; known")[0]

@@ -68,7 +68,8 @@ def test_commands_ask_for_what_there_is(line):
     }
     every = load_config(settings).papers
     paper = every["platt1998"]
-    assert set(targets) <= {*RULES, *every, *paper.experiments, *paper.artefacts}
+    shared = {f"platt1998-{artefact}" for artefact in paper.artefacts}
+    assert set(targets) <= {*RULES, *every, *paper.experiments, *paper.artefacts, *shared}
 
 
 def test_settings_in_a_file():
