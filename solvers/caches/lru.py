@@ -105,9 +105,12 @@ def build_cache(
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
     first_bytes = _FIRST_BYTES_CHEAP if cheap else _FIRST_BYTES
     first = min(slots, max(_FIRST_ROWS, least, first_bytes // (entry * max(n, 1))))
-    most = np.empty if cheap else kept_memory.empty
-    rows = (np.empty if packs else most)((least if packs else slots, n), _ROWS.get(precision, np.float64))
-    packed = most((slots if packs else 0, n), np.uint8 if precision == "distance" else np.float32)
+    empty = np.empty if cheap else kept_memory.empty
+    packed_as, rows_as = np.uint8 if precision == "distance" else np.float32, _ROWS.get(precision, np.float64)
+    if packs:  # the few rows in double precision are workspace, which must not take the kept memory
+        rows, packed = np.empty((least, n), rows_as), empty((slots, n), packed_as)
+    else:
+        rows, packed = empty((slots, n), rows_as), np.empty((0, n), packed_as)
     return over(rows, packed, n, first, cheap=cheap)
 
 

@@ -40,7 +40,7 @@ class GridRuns(ContenderRuns):
         seconds = wall_seconds = 0.0
         failed: dict[str, Any] | None = None
         gram, gamma = None, None
-        kept_memory.release()
+        kept_memory.release()  # once: the cells are one call
         with Meter() as meter:  # certificates run in this process: no other load
             for problem, solution in self._solutions(contender):
                 if problem.kernel.gamma != gamma and 8 * problem.n**2 <= GRAM_BYTES:
