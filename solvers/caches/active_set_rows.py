@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 from svmrepro.solvers.caches.feature_columns import count_all, exchange, fill, fill_distances, look_up
 from svmrepro.solvers.caches.lru import CACHE, RowCache, build_cache, claim, forget, make_newest
 from svmrepro.solvers.caches.single_rows import fill_single
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.inner_functions import overloaded
 
 __all__ = [
     "CACHE",
@@ -42,7 +42,7 @@ def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int,
     return int(of(store, panel, block, shape, i, first, last, out))
 
 
-@overload(fill_row, inline="always")
+@overloaded(fill_row)
 def _fill_row(store, panel, block, shape, i, first, last, out):
     if out.dtype == types.uint8:
         return lambda store, panel, block, shape, i, first, last, out: count_all(panel, i, first, last, out)
@@ -76,7 +76,7 @@ def row_of(cache: Any, panel: Any, slot: int) -> Any:
     return (cache.packed[slot], panel.table) if cache.packed.dtype == np.uint8 else (cache.rows[slot],)
 
 
-@overload(row_of, inline="always")
+@overloaded(row_of)
 def _row_of(cache, panel, slot):
     if cache.types[cache.fields.index("packed")].dtype == types.uint8:
         return lambda cache, panel, slot: (cache.packed[slot], panel.table)
@@ -88,7 +88,7 @@ def entry(row: Any, k: int) -> Any:
     return row[0][k] if len(row) == 1 else row[1][row[0][k]]
 
 
-@overload(entry, inline="always")
+@overloaded(entry)
 def _entry(row, k):
     return (lambda row, k: row[0][k]) if len(row) == 1 else (lambda row, k: row[1][row[0][k]])
 
@@ -101,7 +101,7 @@ def span(row: Any, first: int, size: int, wide: Any) -> Any:
     return (wide[:size],)
 
 
-@overload(span, inline="always")
+@overloaded(span)
 def _span(row, first, size, wide):
     def looked_up(row, first, size, wide):
         look_up(row[1], row[0][first : first + size], size, wide)

@@ -1,6 +1,7 @@
 """Compilation of this package with numba.
 
 compiled          the decorator, its cache, and functions as arguments
+inner_functions   how functions that compiled code calls are compiled
 records           the scalars of a state, by name
 intrinsics        machine instructions that numba does not provide
 table_lookup      look-up in a table held in registers

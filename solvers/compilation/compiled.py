@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import config, njit, types
 from numba.extending import typeof_impl
+from svmrepro.solvers.compilation.inner_functions import compile_inside
 from svmrepro.solvers.source_code import fingerprint_all
 
 
@@ -32,13 +33,13 @@ def compiled(
     Further ``options`` go to ``numba.njit``, for example ``fastmath``; ``forceinline`` for functions called
     in every step, because a state is about two hundred words, which every call that is not inlined copies.
     """
-    fixed = {"cache": True, "error_model": "numpy", **({} if allocates else {"_nrt": False}), **options}
+    fixed = {"error_model": "numpy", **({} if allocates else {"_nrt": False}), **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
         if overflows and config.DISABLE_JIT:
             function = np.errstate(over="ignore")(function)
         with _cache_folder():
-            return njit(list(signatures), **fixed)(function) if signatures else njit(**fixed)(function)
+            return compile_inside(njit(list(signatures) or None, cache=True, **fixed)(function), fixed)
 
     return decorate
 

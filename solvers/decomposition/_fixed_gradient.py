@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof
-from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import entry
 from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.fixed_point import LANES
+from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import (
@@ -200,7 +200,7 @@ def best_in(fixed: Any, status: Any, row: Any, first: int, m: int, i: int, tiny:
     return best(fixed, status, row, first, m, i, tiny)
 
 
-@overload(best_in, inline="always")
+@overloaded(best_in)
 def _best_in(fixed, status, row, first, m, i, tiny):
     best = _best_in_row if len(row) == 1 else _best_by_distance
     return lambda fixed, status, row, first, m, i, tiny: best(fixed, status, row, first, m, i, tiny)
@@ -300,7 +300,7 @@ def move_in(fixed: Any, status: Any, row1: Any, row2: Any, mu: float, first: int
     return move_(fixed, status, row1, row2, mu, first, m)
 
 
-@overload(move_in, inline="always")
+@overloaded(move_in)
 def _move_in(fixed, status, row1, row2, mu, first, m):
     move_ = _move_by_row if len(row1) == 1 else _move_by_distance
     return lambda fixed, status, row1, row2, mu, first, m: move_(fixed, status, row1, row2, mu, first, m)
@@ -350,7 +350,7 @@ def begin(state: Any, eps: float, m: int) -> None:
         _begin(state, eps, m)
 
 
-@overload(begin, inline="always")
+@overloaded(begin)
 def _begin_of(state, eps, m):
     def due(state, eps, m):
         if _is_due(state):
@@ -365,7 +365,7 @@ def recall(state: Any, first: int, last: int) -> None:
         _recall(state, first, last)
 
 
-@overload(recall, inline="always")
+@overloaded(recall)
 def _recall_of(state, first, last):
     if is_fixed(state):
         return lambda state, first, last: _recall(state, first, last)
@@ -382,7 +382,7 @@ def partner(state: Any, row: Any, m: int, i: int, tiny: float, wide: Any, hint: 
     return best_partner(state.G, state.diagonal, row, state.status, m, i, tiny, wide, state.screen, hint)
 
 
-@overload(partner, inline="always")
+@overloaded(partner)
 def _partner_of(state, row, m, i, tiny, wide, hint):
     if is_fixed(state):
         return lambda state, row, m, i, tiny, wide, hint: _partner(state, row, m, i, tiny, wide, hint)
@@ -402,7 +402,7 @@ def move(state: Any, row1: Any, row2: Any, mu: float, Q: float, m: int, wide: An
     return move_gradient(G, row1, row2, G[:0], 0.0, mu, state.status, m, wide, low)
 
 
-@overload(move, inline="always")
+@overloaded(move)
 def _move_of(state, row1, row2, mu, Q, m, wide, eps):
     if is_fixed(state):
         return lambda state, row1, row2, mu, Q, m, wide, eps: _move(state, row1, row2, mu, Q, m, wide, eps)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.example_tiles import (
@@ -21,6 +20,7 @@ from svmrepro.solvers.caches.example_tiles import (
 )
 from svmrepro.solvers.caches.feature_columns import PANEL, values_from_distances
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
@@ -56,7 +56,7 @@ def _round(row):
         row[k] = np.float32(row[k])
 
 
-@overload(round_as, inline="always")
+@overloaded(round_as)
 def _round_as(rows, row):
     return (lambda rows, row: _round(row)) if rows.dtype == types.float32 else (lambda rows, row: None)
 
@@ -84,7 +84,7 @@ def _by_blocks(cache, store, panel, block, shape, i, first, last, out):
     return touched
 
 
-@overload(_compute, inline="always")
+@overloaded(_compute)
 def _compute_of(cache, store, panel, block, shape, i, first, last, out):
     # A call through an address copies all arrays of the store and the panel. For distances that takes as long
     # as computing them.

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import span
 from svmrepro.solvers.caches.feature_columns import look_up
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger, smaller, trailing_zeros
 from svmrepro.solvers.compilation.table_lookup import reaching
 
@@ -193,7 +193,7 @@ def best_partner(
     return best(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start)
 
 
-@overload(best_partner, inline="always")
+@overloaded(best_partner)
 def _best_partner(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start=0):
     best = _best_plain if len(row) == 1 else _best_screened
     return lambda G, diagonal, row, status, m, i, tiny, wide, screen, hint, start=0: best(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import fetch
 from svmrepro.solvers.caches.example_tiles import (
     copy,
@@ -23,6 +22,7 @@ from svmrepro.solvers.caches.example_tiles import (
 from svmrepro.solvers.caches.feature_columns import Panel
 from svmrepro.solvers.caches.lru import RowCache, claim
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 from svmrepro.solvers.decomposition._fixed_gradient import recall
@@ -51,7 +51,7 @@ def fetch_ahead(
     return int(fetch(cache, store, panel, block, shape, i, m, which))
 
 
-@overload(fetch_ahead, inline="always")
+@overloaded(fetch_ahead)
 def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):
     fields = dict(zip(cache.fields, cache.types, strict=True))
     if fields["packed"].dtype == types.float32 and fields["rows"].dtype != types.uint8:

@@ -15,7 +15,7 @@ FILES = [
     path for floor in ("solvers", "datasets", "workflow") for path in sorted((PROJECT / floor).rglob("*.py"))
 ]
 PACKAGES = [path.parent.relative_to(PROJECT) for path in FILES if path.name == "__init__.py"]
-COMPILERS = {"compiled", "overload"}
+COMPILERS = {"compiled", "overloaded"}
 LARGE = {
     "numba",
     "pandas",

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import row_of
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.lru import claim
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.decomposition import _fixed_gradient as fixed_gradient
 from svmrepro.solvers.decomposition._fixed_gradient import extremes_of, gain_of, is_fixed, stays_fixed
 from svmrepro.solvers.decomposition._pair_selection import NONE, SPAN
@@ -140,7 +140,7 @@ def fetch_rows(
     return int(fetch_of(state, cache, store, panel, block, shape, i, m, which))
 
 
-@overload(fetch_rows, inline="always")
+@overloaded(fetch_rows)
 def _fetch_rows(state, cache, store, panel, block, shape, i, m, which):
     fetch_of = _fetch_shared if _is_shared(state) else fetch_ahead
     return lambda state, cache, store, panel, block, shape, i, m, which: fetch_of(
@@ -154,7 +154,7 @@ def complete(state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: 
         _complete_shared(state, cache, store, panel, block, shape, m)
 
 
-@overload(complete, inline="always")
+@overloaded(complete)
 def _complete(state, cache, store, panel, block, shape, m):
     def shared(state, cache, store, panel, block, shape, m):
         if state.screen.team.words[WANTED] > 0:
@@ -188,7 +188,7 @@ def find_partner(
     )
 
 
-@overload(find_partner, inline="always")
+@overloaded(find_partner)
 def _find_partner(state, cache, store, panel, block, shape, slot, m, i):
     if _is_shared(state):
         find = _partner_of_team_fixed if is_fixed(state) else _partner_of_team
@@ -229,7 +229,7 @@ def move(
     return fixed_gradient.move(state, row1, row2, mu, Q, m, cache.rows, eps)
 
 
-@overload(move, inline="always")
+@overloaded(move)
 def _move(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps):
     if _is_shared(state):
         step = _step_of_team_fixed if is_fixed(state) else _step_of_team

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 from svmrepro.solvers.caches.active_set_rows import fill_row, rearrange_slots, row_of
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import PANEL, fill_distances
@@ -31,6 +30,7 @@ from svmrepro.solvers.compilation.atomics import (
     yield_processor,
 )
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.vector_loops import TOGETHER
 from svmrepro.solvers.decomposition._fixed_gradient import FixedGradient, best_in, is_fixed, move_in
 from svmrepro.solvers.decomposition._gradient_rows import subtract_part
@@ -169,7 +169,7 @@ def _fill_part(
         cache.counts.touched += fill_row(store, panel, block, shape, i, first, last, cache.rows[slot])
 
 
-@overload(_fill_part, inline="always")
+@overloaded(_fill_part)
 def _fill_part_of(state, cache, store, panel, block, shape, i, slot, count, first, last):
     def distances(state, cache, store, panel, block, shape, i, slot, count, first, last):
         cache.counts.touched += fill_distances(panel, i, first, last, cache.packed[slot])
@@ -202,7 +202,7 @@ def _partner_part(state: Any, row: Any, i: int, fixed: bool, first: int, last: i
     )  # fmt: skip
 
 
-@overload(_partner_part, inline="always")
+@overloaded(_partner_part)
 def _partner_part_of(state, row, i, fixed, first, last):
     def plain(state, row, i, fixed, first, last):
         return best_partner(
@@ -233,7 +233,7 @@ def _move_part(state: Any, row1: Any, row2: Any, mu: float, fixed: bool, first: 
     return *move_gradient(state.G, row1, row2, state.G[:0], 0.0, mu, state.status, last, wide, low, first), 0
 
 
-@overload(_move_part, inline="always")
+@overloaded(_move_part)
 def _move_part_of(state, row1, row2, mu, fixed, first, last):
     def plain(state, row1, row2, mu, fixed, first, last):
         top, highest, bottom, lowest = move_gradient(

@@ -1,0 +1,113 @@
+"""Compiled functions that other compiled functions call, without machine code of their own.
+
+By default numba prepares every compiled function for calls from Python: it optimises the code and translates
+it into machine code, with a wrapper that unpacks the arguments. Then it copies the code into each caller, and
+does all this again there. With calls six levels deep and arguments of two hundred words, that is half the
+time of compiling. Here a function is compiled only as far as its callers need. If Python calls it too, it is
+compiled a second time.
+
+This uses parts of numba that are not documented. If they are missing, compiling takes longer and nothing else
+changes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from numba import njit
+from numba.extending import overload
+
+try:
+    from numba import _dynfunc
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
+    from numba.core.compiler_machinery import register_pass
+    from numba.core.typed_passes import NativeLowering
+
+    AVAILABLE = True
+except ImportError:  # another version of numba
+    AVAILABLE = False
+
+__all__ = ["compile_inside", "overloaded"]
+
+if AVAILABLE:
+
+    class _InnerLibrary(JITCodeLibrary):
+        """Code to be linked into its callers', neither optimised nor translated."""
+
+        def _optimize_functions(self, module: Any) -> None:
+            module.data_layout = self._codegen._data_layout
+
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class _InnerLowering(NativeLowering):
+        """Translation into LLVM's language only."""
+
+        _name = "inner_lowering"
+
+        def run_pass(self, state: Any) -> bool:
+            """Translate the function and register it for its callers."""
+            flags, context = state.flags, state.targetctx
+            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+            state.library = _InnerLibrary(context.codegen(), state.func_id.func_qualname)
+            super().run_pass(state)
+            result, library = state["cr"], state.library
+            # numba's dispatcher asks for an object that Python can call. Nothing calls this one.
+            fail = ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
+            name, environment = result.fndesc.qualname.split(".")[-1], result.env
+            called = _dynfunc.make_function(
+                result.fndesc.lookup_module(), name, "not for Python", fail, environment, (library,)
+            )
+            context.insert_user_function(called, result.fndesc, [library])
+            state["cr"] = _LowerResult(result.fndesc, result.call_helper, cfunc=called, env=environment)
+            return True
+
+    class _InnerCompiler(CompilerBase):
+        """numba's compiler with another last pass."""
+
+        def define_pipelines(self) -> list[Any]:
+            """Return its pipeline."""
+            pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            pipeline.passes = [
+                (_InnerLowering, text) if each is NativeLowering else (each, text)
+                for each, text in pipeline.passes
+            ]
+            pipeline._finalized = False
+            pipeline.finalize()
+            return [pipeline]
+
+
+def compile_inside(function: Any, options: dict[str, Any]) -> Any:
+    """Change how calls of a compiled function from compiled code are compiled; return the function.
+
+    ``options`` are those of ``numba.njit`` that it was compiled with, without ``cache``: a caller's cached
+    code contains the functions that it calls.
+    """
+    if not AVAILABLE or not hasattr(function, "get_call_template"):
+        return function
+
+    @cache
+    def inner() -> Any:
+        made = njit(pipeline_class=_InnerCompiler, **options)(function.py_func)
+        made._compiling_counter = function._compiling_counter  # by which numba recognises recursion
+        return made
+
+    # What numba asks for a call from compiled code: its type, and what to call.
+    function.get_call_template = lambda types, keywords: inner().get_call_template(types, keywords)
+    function.get_overload = lambda signature: inner().get_overload(signature)
+    return function
+
+
+def overloaded(function: Any) -> Callable[[Any], Any]:
+    """Do what ``numba.extending.overload`` does, for versions that are always inlined."""
+    options: Any = {"pipeline_class": _InnerCompiler} if AVAILABLE else {}
+    return overload(function, options, inline="always")
