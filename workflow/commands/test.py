@@ -10,7 +10,7 @@ import argparse
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import TypeAlias
 
 from svmrepro.workflow.commands import checkout
@@ -59,11 +59,9 @@ ANALYSIS: Commands = (
 ENGINE: Commands = (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),)
 REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke"), ("pytest", "tests/report"))
 
-#: The tasks of the whole test: those of a row run side by side.
-ROWS: tuple[dict[str, Commands], ...] = (
-    {"compile": COMPILE, "lint": LINT, "data": DATA, "analysis": ANALYSIS},
-    {"libraries": LIBRARIES, "smoke and report": REPORT, "engine": ENGINE},
-)
+#: The tasks of the whole test, longest first, and those that wait for the compiler.
+PLAIN: dict[str, Commands] = {"compile": COMPILE, "analysis": ANALYSIS, "lint": LINT, "data": DATA}
+COMPILED: dict[str, Commands] = {"libraries": LIBRARIES, "smoke and report": REPORT, "engine": ENGINE}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,20 +74,22 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     if others:
         commands = (*LINT, *SMOKE, ("pytest", *others))
         return next((code for words in commands if (code := checkout.call(*words))), 0)
-    return next((code for row in ROWS if (code := _side_by_side(row))), 0)
+    return _run_tasks()
 
 
-def _side_by_side(tasks: dict[str, Commands]) -> int:
-    """Run tasks in parallel, print the output of each when it ends, and return the largest exit code."""
-    codes = [0]
+def _run_tasks() -> int:
+    """Run the tasks in parallel, print the output of each when it ends, and return the largest exit code."""
+    largest = 0
     with ThreadPoolExecutor(3) as pool:
-        waiting = {pool.submit(_task, commands): name for name, commands in tasks.items()}
-        for done in as_completed(waiting):
-            code, seconds, said = done.result()
-            verdict = "failed" if code else "passed"
-            print(f"== {waiting[done]}: {verdict} in {seconds:.0f} s\n{said}", flush=True)
-            codes.append(code)
-    return max(codes)
+        running = {pool.submit(_task, commands): name for name, commands in PLAIN.items()}
+        while running:
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                name, (code, seconds, said) = running.pop(done), done.result()
+                print(f"== {name}: {'failed' if code else 'passed'} in {seconds:.0f} s\n{said}", flush=True)
+                largest = max(largest, code)
+                if name == "compile" and not largest:
+                    running |= {pool.submit(_task, commands): each for each, commands in COMPILED.items()}
+    return largest
 
 
 def _task(commands: Commands) -> tuple[int, float, str]:
