@@ -114,11 +114,14 @@ def test_every_solver_that_can(name: str) -> None:
     X, y = data(3, 60)
     model = SVMClassifier(name, kernel="linear").fit(X, y)
     assert model.score(X, y) > 0.5
-    factor = SOLVERS[name].tolerance_factor
-    assert all(certificate.passes(1e-3, factor) for certificate in certificates(model, X, y))
-    if SOLVERS[name].promise != "kkt":
+    spec = SOLVERS[name]
+    passed = [certificate.passes(1e-3, spec.tolerance_factor) for certificate in certificates(model, X, y)]
+    said = [solution.status == "optimal" for solution in model.solution_]
+    # A solver of this package ends; a peer may end early, as ThunderSVM does here, if it says so.
+    assert passed == said if spec.package else all(passed)
+    if spec.promise != "kkt":
         assert model.coef_ == pytest.approx(np.array([solution.weights for solution in model.solution_]))
-    if "no bias" in SOLVERS[name].needs:
+    if "no bias" in spec.needs:
         assert not model.intercept_.any()
 
 
