@@ -84,7 +84,7 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Entry:
-    """Return the entry of a data set; an unknown name is a DataError that suggests a known one."""
+    """Return the entry of a data set; an unknown name raises a DataError that suggests a known one."""
     known = registry()
     for entries in (known.downloaded, known.generated, _user_files):
         if name in entries:

@@ -95,7 +95,7 @@ def check_entry(entry: UserEntry) -> None:
 
 
 def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
-    """Read a file; the test set has as many columns as the training set. A fault is a DataError.
+    """Read a file; the test set has as many columns as the training set. A fault raises a DataError.
 
     The arrays are shared by later calls: do not change them.
     """

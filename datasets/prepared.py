@@ -26,7 +26,7 @@ def read_stored(
 
     The name of a cached file contains the SHA-256 of the raw files, ``stored`` by their names in the
     registry, so it cannot hold the arrays of others. If the cached file is damaged or cannot be written, the
-    raw files are read. Content that does not match the registry is a DataError that names a file.
+    raw files are read. Content that does not match the registry raises a DataError that names a file.
     """
     examples = [stored[file] for file in part.examples]
     labels = stored[part.labels].path if part.labels is not None else None

@@ -17,7 +17,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty file next to ``path``, which is renamed to ``path`` when the block succeeds.
 
     It has the suffix of ``path``, for libraries that choose a format by it. Missing folders are created. If
-    the folder or the file cannot be written (no permission, no space left), the error is a StepError; nothing
+    the folder or the file cannot be written (no permission, no space left), a StepError is raised; nothing
     is left behind, and an existing file of that name is unchanged.
     """
     final = Path(path)

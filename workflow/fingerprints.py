@@ -33,7 +33,7 @@ def solver_fingerprint(solver: str) -> str:
     """Hash the source of a solver: a name of ``SOLVERS``, or a user's ``package.module:function``.
 
     The latter is hashed with every Python file of its top-level package, or with its single module. A module
-    that cannot be found is a StepError.
+    that cannot be found raises a StepError.
     """
     if ":" not in solver:
         from svmrepro.solvers import fingerprint

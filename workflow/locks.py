@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lock(path: Path, waiting: Waiting | None = None) -> Iterator[None]:
-    """Hold a lock file, see `svmrepro.datasets.locks.hold_one`; one that cannot be created is a StepError."""
+    """Hold a lock file, see `svmrepro.datasets.locks.hold_one`; raises a StepError if it cannot."""
     with _held([path], path, waiting):
         yield
 

@@ -33,7 +33,7 @@ def read_delimited(
 
     ``labels`` maps a label in the file to -1, +1, or None to omit its rows; any other label is an error. A
     number matches all its spellings (1, +1, 1.0), a text only itself. The rows are in the file's order; those
-    with a missing value or an omitted label are dropped. A fault is a DataError, ``file:line: what``.
+    with a missing value or an omitted label are dropped. A fault raises a DataError, ``file:line: what``.
     """
     lines = Path(path).read_bytes().rstrip().split(b"\n")
     if lines == [b""]:

@@ -28,7 +28,7 @@ _UNSIGNED_BYTE: Final = 8
 def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
     """Read a decompressed IDX file of unsigned bytes, with 3 dimensions for images and 1 for labels.
 
-    A fault (a wrong magic number, a size that does not match the header, no examples) is a DataError.
+    A fault (a wrong magic number, a size that does not match the header, no examples) raises a DataError.
     """
     content = Path(path).read_bytes()
     if not content:
@@ -55,7 +55,7 @@ def read_images(
     """Read images with their labels, which ``signs`` maps to -1 or +1.
 
     The examples are a CSR matrix (n, features) of pixels divided by 255, each image flattened row by row. A
-    fault is a DataError that names the file.
+    fault raises a DataError that names the file.
     """
     pixels = read_idx(images, 3)
     n, height, width = pixels.shape

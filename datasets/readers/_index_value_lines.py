@@ -41,7 +41,7 @@ class LineBlock:
 
 
 def read_blocks(path: str | Path, where: str | Path, head: str = "label") -> Iterator[LineBlock]:
-    """Read a file block by block; a fault is a DataError, ``file:line: what``.
+    """Read a file block by block; a fault raises a DataError, ``file:line: what``.
 
     Text after a ``#`` is a comment, as in files of SVM-light; blank lines at the end are ignored. Messages
     call the file ``where``, and a line's first number ``head``.
@@ -112,7 +112,7 @@ class Rows:
         self._largest = 0
 
     def add(self, block: LineBlock, where: str | Path) -> None:
-        """Append the pairs of a block; a value out of range or out of order is a DataError."""
+        """Append the pairs of a block; a value out of range or out of order raises a DataError."""
         _check_pairs(block, self._features, where)
         self._largest = max(self._largest, int(block.index.max(initial=0)))
         self._rows.append(block.counts, block.index - 1, block.value)

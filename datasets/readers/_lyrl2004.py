@@ -37,7 +37,7 @@ def read_documents(
     """Read documents from vector files, in this order, and label them by whether they have a topic.
 
     The topic file may contain further documents, which are ignored. Memory beyond the result is about that of
-    the result's values, independent of the size of the text. A fault is a DataError, ``file:line: what``.
+    the result's values, independent of the size of the text. A fault raises a DataError, ``file:line: what``.
     """
     every, chosen = _read_topics(topics, topic)
     rows = Rows(features)

@@ -27,7 +27,7 @@ def read_splits(
     """Read a whole set: the training part of its first split, followed by the test part.
 
     ``variable`` names the structure, in a file of versions 5 to 7. ``labels`` maps a label in ``t`` to -1 or
-    +1; any other label is an error. A fault is a DataError, ``file: variable: what``.
+    +1; any other label is an error. A fault raises a DataError, ``file: variable: what``.
     """
     fields = _structure(path, variable)
     where = f"{path}: {variable}"

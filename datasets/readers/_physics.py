@@ -38,7 +38,7 @@ def read_physics(path: str | Path, *, features: int, labels: Mapping[float, floa
     """Read a file of labelled examples with ``features`` values each, scaled as the module says.
 
     ``labels`` maps the targets to -1 or +1; any other target is an error, including the ``?`` of the cup's
-    test file. A fault is a DataError, ``file:line: what``.
+    test file. A fault raises a DataError, ``file:line: what``.
     """
     form = re.compile(rb"[ \t]*\d{1,9}(?:[ \t]+" + NUMBER + rb"){%d}[ \t]*\r?\n?" % (features + 1))
     blocks: list[FloatArray] = []

@@ -78,7 +78,7 @@ class AdultRecords:
 
 
 def read_adult(path: str | Path) -> AdultRecords:
-    """Read adult.data or adult.test; a fault is a DataError, ``file:line: what``.
+    """Read adult.data or adult.test; a fault raises a DataError, ``file:line: what``.
 
     Empty lines, lines that begin with ``|`` and the full stop after the labels of adult.test are ignored.
     """

@@ -98,7 +98,7 @@ def read_files(
     """Read the files of a training or test set, concatenated in the given order.
 
     ``reader`` is a key of ``READERS``, or of ``READERS_APART`` if there is a label file. The examples are an
-    array if the entry says ``dense``, otherwise a CSR matrix. A fault is a DataError that names the file.
+    array if the entry says ``dense``, otherwise a CSR matrix. A fault raises a DataError that names the file.
     """
     if labels is not None:
         sets = [READERS_APART[reader].read(examples, labels, entry)]

@@ -99,7 +99,7 @@ def read_table(
 
 
 def _lines(path: str | Path) -> Iterator[_Line]:
-    """Yield the lines that are not blank; text that is not UTF-8 or badly quoted is a DataError."""
+    """Yield the lines that are not blank; text that is not UTF-8 or badly quoted raises a DataError."""
     reader = None
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as stream:

@@ -160,7 +160,7 @@ def _file(name: str, keys: FileKeys, hosts: Mapping[str, str], at: Key, files: C
     elif FileForm(**only) == FileForm():
         forms = tuple(_form(form, name, (*at, "forms", i)) for i, form in enumerate(keys.forms))
     else:
-        raise Fault(at, "has forms, and the keys of one beside them")
+        raise Fault(at, "give either 'forms' or the keys of one form, not both")
     _check_files(keys.between or (), files, (*at, "between"))
     sources = tuple(_source(given, forms, hosts, (*at, "sources", i)) for i, given in enumerate(keys.sources))
     return FileEntry(name, keys.rows, keys.positives, forms, sources, keys.between)
@@ -169,7 +169,7 @@ def _file(name: str, keys: FileKeys, hosts: Mapping[str, str], at: Key, files: C
 def _check_files(names: Iterable[str], files: Collection[str], at: Key) -> None:
     for name in names:
         if name not in files:
-            raise Fault(at, f"{name!r} is named and not among its files{did_you_mean(name, files)}")
+            raise Fault(at, f"{name!r} is not one of its files{did_you_mean(name, files)}")
 
 
 def _form(form: FileForm, file: str, at: Key) -> FileForm:

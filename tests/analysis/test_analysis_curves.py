@@ -56,7 +56,7 @@ def test_over_an_axis_the_largest_size_counts_and_over_n_the_best_of_each():
     assert [point.y.value for point in points] == pytest.approx([0.1, 4.0])
     with pytest.raises(StepError, match="'set' has no axis 'eps'"):
         curve(found, "set", "svmperf", "eps", {})
-    with pytest.raises(StepError, match="judges nothing on a test set"):
+    with pytest.raises(StepError, match="has no test set"):
         curve(results([], experiment("set", "C_total")), "set", "svmperf", "C_total", {"of": "performance"})
 
 

@@ -194,5 +194,5 @@ def _column(results: Results, experiment: str, quantity: Mapping[str, Any]) -> s
         return of
     measures = results.experiment(experiment).measures
     if not measures:
-        raise StepError(f"experiment '{experiment}' judges nothing on a test set")
+        raise StepError(f"experiment '{experiment}' has no test set")
     return f"{PERFORMANCE}.{measures[0]}"

@@ -68,7 +68,7 @@ def number(text: str) -> float:
 def measured(value: float) -> float:
     """Check that a number is a possible measurement."""
     if not abs(value) <= MOST:  # nan too
-        raise ValueError(f"{shown(value)} is beyond all measure")
+        raise ValueError(f"{shown(value)} is not between {-MOST:g} and {MOST:g}")
     return value
 
 

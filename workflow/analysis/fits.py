@@ -114,7 +114,7 @@ _RATIO_FORM = FieldType(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
 def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
     """Read ``fits.csv`` files, keyed by experiment, contender, quantity and source.
 
-    A file that was not written by `fit_experiment` is a StepError: ``file:line: column: what``.
+    A file that was not written by `fit_experiment` raises a StepError: ``file:line: column: what``.
     """
     fits: dict[tuple[str, str, str, str], Fit] = {}
     for row in (row for path in files for row in read_rows(path, FIT_COLUMNS, _FIT_FORM)):
@@ -132,7 +132,7 @@ def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
 def read_ratios(files: Iterable[Path]) -> dict[tuple[str, int, str, str, str], Interval]:
     """Read ``ratios.csv`` files, keyed by experiment, n, numerator, denominator and quantity.
 
-    A file that was not written by `compare_contenders` is a StepError: ``file:line: column: what``.
+    A file that was not written by `compare_contenders` raises a StepError: ``file:line: column: what``.
     """
     return {
         (row["experiment"], int(row["n"]), row["numerator"], row["denominator"], row["quantity"]): _ratio(row)

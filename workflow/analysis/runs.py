@@ -359,7 +359,7 @@ _FORM = FieldType(_kind, ("paper", "experiment", "n", "point", "seed", "contende
 
 
 def read_runs(files: Iterable[Path]) -> Runs:
-    """Read ``measurements.csv`` files; an impossible measurement, or a run given twice, is a StepError."""
+    """Read ``measurements.csv`` files; an impossible measurement, or a run twice, raises a StepError."""
     return Runs(tuple(MeasuredRun(row) for path in files for row in read_rows(path, _REQUIRED, _FORM)))
 
 
@@ -368,7 +368,7 @@ def read_rows(
 ) -> list[dict[str, str]]:
     """Read one of this project's CSV files as rows of text.
 
-    A file that lacks a required column or has an invalid row is a StepError: ``file:line: column: what``.
+    A file that lacks a required column or has an invalid row raises a StepError: ``file:line: column: what``.
     """
     with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
         reader = csv.DictReader(handle)

@@ -226,7 +226,7 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
 
 
 def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
-    """Return Snakemake's parser and what it makes of the words; a wrong option is a StepError."""
+    """Return Snakemake's parser and what it makes of the words; a wrong option raises a StepError."""
     from snakemake.cli import parse_args
 
     own = []

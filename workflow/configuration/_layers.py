@@ -75,7 +75,7 @@ class Layers:
     def convert(self, kind: type[T]) -> T:
         """Convert the merged content to a type.
 
-        The first fault is a StepError: file, key, what is wrong, and a suggestion.
+        The first fault raises a StepError: file, key, what is wrong, and a suggestion.
         """
         try:
             return convert(self.content, kind, endless="iteration_limit")

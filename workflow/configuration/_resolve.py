@@ -376,7 +376,7 @@ def _contender(
     if contender.solver not in SOLVERS:
         solver = _user_solver(contender.solver)
         if entry.iteration_limit is not UNSET:
-            raise Fault(("iteration_limit",), "a solver of your own is told no number of steps")
+            raise Fault(("iteration_limit",), "a solver of your own takes no iteration limit")
         return replace(contender, solver=solver, iteration_limit=None)
     spec = SOLVERS[contender.solver]
     for option in contender.options:

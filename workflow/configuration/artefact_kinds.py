@@ -39,7 +39,7 @@ class Builder(Protocol[Built]):
             Measurements, fits, ratios and the paper's numbers for ``artefact.experiments``. They may be
             incomplete: without data, an experiment still gives a table or figure that says why.
         artefact : Artefact
-            Title, caption, experiments and settings. An invalid setting is a StepError that names the
+            Title, caption, experiments and settings. An invalid setting raises a StepError that names the
             artefact and the setting.
 
         Returns
@@ -92,7 +92,7 @@ FIGURES: Mapping[str, str] = {
 
 
 def table_builder(paper: str, artefact: Artefact) -> Builder[Table]:
-    """Return the builder of a table; an artefact that is none, or of an unknown kind, is a StepError."""
+    """Return the builder of a table; an artefact that is none, or of an unknown kind, raises a StepError."""
     return _builder(paper, artefact, "table", TABLES)
 
 

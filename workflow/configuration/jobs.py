@@ -141,7 +141,7 @@ def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
 
 
 def job(config: Config, experiment: Experiment, name: str) -> Job:
-    """Look up a job by name; an unknown name is a StepError."""
+    """Look up a job by name; an unknown name raises a StepError."""
     for candidate in jobs(config, experiment):
         if candidate.name == name:
             return candidate

@@ -236,7 +236,7 @@ class Config:
         return self.datasets[dataset].files if dataset in self.datasets else []
 
     def experiment(self, paper: str, name: str) -> Experiment:
-        """Look up an experiment; one that the configuration lacks is a StepError."""
+        """Look up an experiment; one that the configuration lacks raises a StepError."""
         try:
             return self.papers[paper].experiments[name]
         except KeyError:
@@ -321,7 +321,7 @@ def write_config(config: Config, path: Path) -> None:
 
 
 def read_config(path: str | os.PathLike[str]) -> Config:
-    """Read what :func:`write_config` wrote; a file that cannot be read is a StepError."""
+    """Read what :func:`write_config` wrote; a file that cannot be read raises a StepError."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         # JSON has no integer keys, and msgspec's reader no infinity.

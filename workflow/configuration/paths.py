@@ -148,7 +148,7 @@ def others(config: Config) -> Path:
 def papers_in(folder: Path) -> list[str]:
     """List the papers with comparable results in a folder; empty if it holds only the record of a check.
 
-    A folder that is neither the results of a run nor a reference is a StepError.
+    A folder that is neither the results of a run nor a reference raises a StepError.
     """
     if not folder.is_dir():
         raise StepError(f"against: {folder} is not a folder")

@@ -100,7 +100,7 @@ class Plan:
         """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed. A folder that
-        cannot be written, or a mirror that is not there, is a StepError now, not after hours of measuring.
+        cannot be written, or a mirror that is not there, raises a StepError now, not hours later.
         """
         mirror = self.config.mirror
         if mirror and "://" not in mirror and not Path(mirror).is_dir():

@@ -130,7 +130,7 @@ class _Record(Struct):
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Read a check.json; return it with one entry per row. An invalid file is a StepError."""
+    """Read a check.json; return it with one entry per row. An invalid file raises a StepError."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
         if not isinstance(content, dict) or content.get("schema") != SCHEMA:

@@ -107,7 +107,7 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
     """Read a paper's claims. ``experiments: all`` in a quantity stands for all of the paper's experiments.
 
     These are `experiments` and `left_out`, the ones that the configuration removes; `verdicts.judge` measures
-    the former only. An invalid claim is a StepError that names the file, the claim and the key.
+    the former only. An invalid claim raises a StepError that names the file, the claim and the key.
     """
     entries = read_yaml(path).get("claims")
     if not isinstance(entries, list):

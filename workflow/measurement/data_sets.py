@@ -43,7 +43,7 @@ class Marker:
 
 
 def register(config: Config) -> None:
-    """Register a user's own files with ``svmrepro.datasets``; a name that is taken is a StepError."""
+    """Register a user's own files with ``svmrepro.datasets``; a name that is taken raises a StepError."""
     from svmrepro import datasets
 
     for name, own in config.datasets.items():
@@ -64,7 +64,7 @@ def register(config: Config) -> None:
 def check_own(config: Config) -> None:
     """Read a user's own files early, so that their errors are reported before any work is done.
 
-    A file that cannot be read or has too few rows for the experiments is a StepError: the key, file and line.
+    A file that cannot be read or has too few rows raises a StepError: the key, file and line.
     """
     for experiment in config.experiments:
         at = f"experiment {experiment.name} of {experiment.paper}: "

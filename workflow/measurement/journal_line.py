@@ -111,7 +111,7 @@ NO_RESULT: dict[str, Any] = {
 
 
 def encode(line: Mapping[str, Any]) -> bytes:
-    """Encode a measurement as a line of JSON; an invalid one is a ValueError.
+    """Encode a measurement as a line of JSON; an invalid one raises a ValueError.
 
     Numbers that are not finite become null in a certificate, where null means that a quantity does not apply;
     elsewhere they are refused.
@@ -152,7 +152,7 @@ def decode(text: bytes) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of measurements; a line that is none is a StepError, ``file:line: what``."""
+    """Read a file of measurements; a line that is none raises a StepError, ``file:line: what``."""
     lines = []
     try:
         content = path.read_bytes()

@@ -77,7 +77,7 @@ class PageTable:
 
 
 def read_table(path: Path) -> PageTable:
-    """Read a table's page; a file that cannot be read is a StepError."""
+    """Read a table's page; a file that cannot be read raises a StepError."""
     try:
         return parse_table(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

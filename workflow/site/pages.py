@@ -66,8 +66,8 @@ _HYPHEN = re.compile(r"(?<![\w.)\]])-(?=\d)")
 def write_site(folders: Sequence[Path], out: Path) -> str:
     """Write the site of some runs' folders (none: all of this project) into `out`; say what was written.
 
-    It is a StepError if there is no run, or if `out` holds anything but such a site. The list of tabs is in
-    `templates/base.html`.
+    A StepError is raised if there is no run, or if `out` holds anything but such a site. The list of tabs is
+    in `templates/base.html`.
     """
     with TemporaryDirectory() as unpacked:
         return _write_site(folders, out, Path(unpacked))

@@ -388,7 +388,7 @@ def _counted(claims: Sequence[ShownClaim]) -> str:
 
 
 def read_folder(folder: Path, slug: str = "") -> ShownRun:
-    """Open a run's folder; one that holds no results is a StepError."""
+    """Open a run's folder; one that holds no results raises a StepError."""
     papers_in(folder)
     reference = "reference" in (folder.parent.name, folder.name)
     check = folder / "check.json"

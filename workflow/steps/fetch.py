@@ -24,7 +24,7 @@ from svmrepro.workflow.steps._command_line import run_step
 def fetch(config: Config, name: str) -> Marker:
     """Try to get a data set and return the outcome, not yet written; only one process at a time does so.
 
-    It is a StepError if the data folder is not writable, a user's own file cannot be read, or the set is
+    A StepError is raised if the data folder is not writable, a user's own file cannot be read, or the set is
     incomplete and ``require_data`` is set.
     """
     from svmrepro import datasets

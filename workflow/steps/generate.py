@@ -17,7 +17,7 @@ from svmrepro.workflow.steps._command_line import run_step
 
 
 def generate(config: Config, name: str) -> Marker:
-    """Generate the smallest requested set twice; a generator that does not repeat itself is a StepError."""
+    """Generate the smallest requested set twice; one that does not repeat itself raises a StepError."""
     from svmrepro import datasets
 
     smallest = {

@@ -78,7 +78,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def baseline_of(results: Results, artefact: Artefact) -> str:
-    """Return an artefact's setting ``baseline``, or ""; an unknown contender is a StepError."""
+    """Return an artefact's setting ``baseline``, or ""; an unknown contender raises a StepError."""
     baseline = str(artefact.settings.get("baseline", ""))
     known = {label for name in artefact.experiments for label in results.experiment(name).contenders}
     if baseline and baseline not in known:

@@ -58,7 +58,7 @@ SMO = f"{AT}.contenders.smo"
         (contender("new", solver="svmperf"), "solver 'svmperf' needs bias=False"),
         (
             contender("own", solver="engine_solvers:quick", iteration_limit=5),
-            f"{AT}.contenders.own.iteration_limit: a solver of your own is told no number of steps",
+            f"{AT}.contenders.own.iteration_limit: a solver of your own takes no iteration limit",
         ),
     ],
 )
