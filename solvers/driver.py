@@ -113,7 +113,7 @@ def solve(
     with one_blas_thread():
         problem.prepare()
         if isinstance(solver, Prepares):
-            solver.prepare(problem)
+            solver.prepare(problem, float(eps))
         if full.get("threads", 1) > 1 and isinstance(solver, Divides):
             solver.prepare_threads(problem, float(eps))
         solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
@@ -252,5 +252,10 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
     X = np.random.default_rng(0).integers(0, 2, size=(12, 5)).astype(np.float64)
     if family == "precomputed":
         X, storage = X @ X.T, "auto"
-    y = np.where(np.arange(12) % 3 == 0, 1.0, -1.0)
-    solve(Problem(X, y, 1.0, toy, bias=NO_BIAS not in get(name).needs, storage=storage), name, verify=False)
+    examples = [X]
+    if storage in ("bits", "index"):  # rows are computed in another way if there are few ones
+        examples.append(np.eye(40))
+    for each in examples:
+        y = np.where(np.arange(len(each)) % 3 == 0, 1.0, -1.0)
+        problem = Problem(each, y, 1.0, toy, bias=NO_BIAS not in get(name).needs, storage=storage)
+        solve(problem, name, verify=False)

@@ -49,9 +49,9 @@ class Solver(Protocol):
 
 @runtime_checkable
 class Prepares(Protocol):
-    """A solver that builds its own layout of the examples before the clock starts."""
+    """A solver that builds its own layout of the examples, or loads code, before the clock starts."""
 
-    def prepare(self, problem: Problem) -> Any:
+    def prepare(self, problem: Problem, eps: float) -> Any:
         """Build the layout and store it with the problem; do nothing if it is there."""
 
 

@@ -33,13 +33,14 @@ def compiled(
     Further ``options`` go to ``numba.njit``, for example ``fastmath``; ``forceinline`` for functions called
     in every step, because a state is about two hundred words, which every call that is not inlined copies.
     """
-    fixed = {"error_model": "numpy", **({} if allocates else {"_nrt": False}), **options}
+    fixed = {"error_model": "numpy", "_nrt": allocates, **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
         if overflows and config.DISABLE_JIT:
             function = np.errstate(over="ignore")(function)
         with _cache_folder():
-            return compile_inside(njit(list(signatures) or None, cache=True, **fixed)(function), fixed)
+            made = njit(list(signatures) or None, cache=True, **fixed)(function)
+        return made if signatures else compile_inside(made, fixed)
 
     return decorate
 

@@ -6,8 +6,11 @@ does all this again there. With calls six levels deep and arguments of two hundr
 time of compiling. Here a function is compiled only as far as its callers need. If Python calls it too, it is
 compiled a second time.
 
-This uses parts of numba that are not documented. If they are missing, compiling takes longer and nothing else
-changes.
+Such a function can call itself, but not with arguments of other types, and not by way of another one. It
+cannot print numbers, and compiled code cannot choose between two of them.
+
+This uses parts of numba that are not documented. If they cannot be imported, compiling takes longer and
+nothing else changes.
 """
 
 from __future__ import annotations
@@ -89,8 +92,8 @@ if AVAILABLE:
 def compile_inside(function: Any, options: dict[str, Any]) -> Any:
     """Change how calls of a compiled function from compiled code are compiled; return the function.
 
-    ``options`` are those of ``numba.njit`` that it was compiled with, without ``cache``: a caller's cached
-    code contains the functions that it calls.
+    It has no explicit signatures. ``options`` are those of ``numba.njit`` that it was compiled with, without
+    ``cache``: a caller's cached code contains the functions that it calls.
     """
     if not AVAILABLE or not hasattr(function, "get_call_template"):
         return function

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.caches.active_set_rows import CACHE, entry, fetch, kept, row_of
+from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._fixed_gradient import begin, recall
@@ -66,7 +66,7 @@ def signature(cache: Any, state: Any = STATE) -> Any:
     return types.int64(state, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
 
 
-@compiled(signature(CACHE))
+@compiled()
 def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act.
 

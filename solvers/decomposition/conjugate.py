@@ -240,9 +240,9 @@ class ConjugateRun(SecondOrderRun):
         self.loops = self.loops._replace(iterate=partial(loop, self.last))
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loop, before the clock starts."""
-    second_order.prepare(problem)
+    second_order.prepare(problem, eps)
     loop_of(second_order.precision_of(problem))
 
 

@@ -331,9 +331,9 @@ class ReadingRun(SecondOrderRun):
         self.loops = self.loops._replace(iterate=loop)
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loop, before the clock starts."""
-    second_order.prepare(problem)
+    second_order.prepare(problem, eps)
     loop_of(second_order.precision_of(problem))
 
 

@@ -140,10 +140,11 @@ def loops_of(precision: str, fixed: bool = False) -> Loops:
     ``fixed``: whether the gradient is in fixed point, see :func:`may_be_fixed`.
     """
     kind, rearrange_rows = CACHES[precision], active_set_rows.rearrange_rows
+    loop = version(iterate, second_order_iteration.signature(kind, FIXED_STATE if fixed else STATE))
     if kind == CACHE:
-        return Loops(iterate, rearrange_rows, subtract_rows)
+        return Loops(loop, rearrange_rows, subtract_rows)
     return Loops(
-        version(iterate, second_order_iteration.signature(kind, FIXED_STATE if fixed else STATE)),
+        loop,
         version(rearrange_rows, active_set_rows.signature(kind)),
         # Entries are bytes under a linear kernel only, whose gradient is computed from weights.
         None if precision == "byte" else version(subtract_rows, gradient_rows.signature(kind)),
@@ -274,19 +275,20 @@ def rounds(problem: Problem, eps: float) -> bool:
     return problem.n >= _FEWEST and may_be_single(problem) and rounds_well(problem, eps, _SHARE)
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    lay_out(problem, fixed=False)
+    problem.layout("panel", build_panel)
+    loops_of(precision_of(problem))
 
 
-def lay_out(problem: Problem, fixed: bool) -> None:
-    """Do what :func:`prepare` does; ``fixed``: for fixed point where rows are distances, or rounded rows."""
+def prepare_fixed(problem: Problem, eps: float) -> None:
+    """Do what :func:`prepare` does, for rounded rows and a gradient in fixed point where they may be."""
     problem.layout("panel", build_panel)
     precision = precision_of(problem)
-    loops_of(precision, fixed and precision == "distance")
-    if fixed and precision == "double" and problem.n >= _FEWEST and may_be_single(problem):
+    if precision == "double" and rounds(problem, eps):
+        precision = "rounded"
         single_panel(problem)
-        loops_of("rounded", may_be_fixed(problem, "rounded"))
+    loops_of(precision, may_be_fixed(problem, precision))
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:

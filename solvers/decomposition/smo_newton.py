@@ -68,9 +68,9 @@ _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    second_order.lay_out(problem, fixed=True)
+    second_order.prepare_fixed(problem, eps)
 
 
 def prepare_threads(problem: Problem, eps: float) -> None:

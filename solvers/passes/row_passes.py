@@ -353,8 +353,8 @@ def entries_of(store: Store) -> int:
     return int(whole + store.indptr[-1])
 
 
-def prepare(problem: Any) -> Layout:
-    """Return the layout of a problem, built at the first call."""
+def prepare(problem: Any, eps: float = 0.0) -> Layout:
+    """Return the layout of a problem, built at the first call; it is the same for any ``eps``."""
     layout: Layout = problem.layout("passes", _build)
     return layout
 

@@ -97,7 +97,7 @@ def check_entries(X: Any) -> Any:
     return X
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Build the representation that these packages read."""
     problem.layout("peers", _build)
 

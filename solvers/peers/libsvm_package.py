@@ -35,7 +35,7 @@ class LibsvmRun:
         self.steps = 0
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Build the representation that LIBSVM reads."""
     problem.layout("libsvm-package", _build)
 

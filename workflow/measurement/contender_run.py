@@ -113,7 +113,7 @@ class ContenderRuns:
                 warm(contender.solver, problem.kernel, problem.storage)
                 solver = SOLVERS[contender.solver].load()
                 if isinstance(solver, Prepares):  # untimed; its memory is not the run's
-                    solver.prepare(problem)
+                    solver.prepare(problem, self._tolerance(contender))
             self._ready.add(contender.label)
         return problem
 

@@ -31,10 +31,14 @@ class GridRuns(ContenderRuns):
         ``info.cells`` has each cell's C, gamma, status, CPU seconds, iterations and violation, in the order
         in which they were solved.
         """
-        self.prepare(contender)
+        problem, eps = self.prepare(contender), self._tolerance(contender)
         if contender.warm:
             warm(contender.solver, Kernel.precomputed())
-        eps, load_before = self._tolerance(contender), load_average()
+            solver = SOLVERS[contender.solver].load()
+            if isinstance(solver, Prepares):  # rows can be rounded for the smallest C alone
+                assert self._experiment.grid is not None
+                solver.prepare(problem.with_C(min(self._experiment.grid.C)), eps)
+        load_before = load_average()
         cells: list[dict[str, Any]] = []
         certificates: list[dict[str, Any]] = []
         seconds = wall_seconds = 0.0
@@ -124,10 +128,10 @@ class GridRuns(ContenderRuns):
             for C in grid.C:
                 first.prepare()
                 if isinstance(own, Prepares):
-                    own.prepare(first)  # shared where it does not depend on C
+                    own.prepare(first, eps)  # shared where it does not depend on C
                 problem = first.with_C(C)
                 if isinstance(own, Prepares):
-                    own.prepare(problem)
+                    own.prepare(problem, eps)
                 yield problem, solver(self._given(contender, problem))
 
 

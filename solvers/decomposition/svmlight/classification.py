@@ -177,7 +177,7 @@ class SvmLightRun:
             _renew(self, BEGIN)
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out before the clock starts."""
     problem.layout("panel", build_panel)
 

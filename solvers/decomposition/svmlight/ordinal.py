@@ -69,12 +69,12 @@ class SvmLightOrdinalRun:
             self.inner = svmlight.start(pairs.problem, eps, {**options, "start": alpha})
 
 
-def prepare(problem: Problem) -> None:
+def prepare(problem: Problem, eps: float) -> None:
     """Write the differences out before the clock starts."""
     pairs: PairProblem = problem.layout("pairs", _build)
     if pairs.problem is not None:
         pairs.problem.prepare()
-        svmlight.prepare(pairs.problem)
+        svmlight.prepare(pairs.problem, eps)
 
 
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightOrdinalRun:

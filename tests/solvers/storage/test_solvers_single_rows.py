@@ -136,7 +136,7 @@ OPTIONS = {"start": None, "cache_mb": 20.0, "single": False, "shrinking": True}
 def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     X, y = noisy(1500, 8)
     problem = Problem(X, y, 2.0, kernel, storage="dense")
-    smo_newton.prepare(problem)
+    smo_newton.prepare(problem, 1e-3)
     run = smo_newton.start(problem, 1e-3, OPTIONS)
     assert run.pairs.rounded and run.pairs.cache.rows.dtype == np.float32
     status, seen = run_to_the_end(run)
@@ -182,7 +182,7 @@ def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.Monke
     monkeypatch.setattr(second_order, "ROUNDS", 1 if end == "widening" else 1000)
     X, y = noisy(1100, 3)
     problem = Problem(X, y, 300.0, Kernel.gaussian(gamma=0.3))
-    smo_newton.prepare(problem)
+    smo_newton.prepare(problem, 1e-3)
     run = smo_newton.start(problem, 1e-6, OPTIONS)
     while run.pairs.rounded and smo_newton.advance(run, 50_000, 1 << 60) is None:
         pass
