@@ -40,13 +40,13 @@ _COMPILED_ANALYSIS = (
 )
 # It runs no compiled code, unlike the other tests of the documentation.
 _PAGES = "tests/docs/test_docs_site.py"
-# These compile code, so they run one after the other: solvers, other orders of sums, and adversarial problems
-# and solutions.
+# These compile code, so they run one after the other: solvers, then adversarial problems and solutions.
 LIBRARIES: Commands = (
     ("pytest", "tests/solvers", *_COMPILED_ANALYSIS, "tests/docs", "tests/coverage", f"--ignore={_PAGES}"),
-    ("python", "tests/sums/sums.py", "--quick"),
-    ("pytest", "tests/torture", "tests/sums"),
 )
+TORTURE: Commands = (("pytest", "tests/torture", "tests/sums"),)
+# Tests of the solvers with other orders of sums. They run what the tests of the solvers have compiled.
+SUMS: Commands = (("python", "tests/sums/sums.py", "--quick"),)
 # These run no compiled code.
 DATA: Commands = (("pytest", "tests/datasets"),)
 ANALYSIS: Commands = (
@@ -59,9 +59,12 @@ ANALYSIS: Commands = (
 ENGINE: Commands = (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),)
 REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke"), ("pytest", "tests/report"))
 
-#: The tasks of the whole test, longest first, and those that wait for the compiler.
-PLAIN: dict[str, Commands] = {"compile": COMPILE, "analysis": ANALYSIS, "lint": LINT, "data": DATA}
-COMPILED: dict[str, Commands] = {"libraries": LIBRARIES, "smoke and report": REPORT, "engine": ENGINE}
+#: The tasks of the whole test by the one that they wait for; of those, the longest first.
+TASKS: dict[str, dict[str, Commands]] = {
+    "": {"compile": COMPILE, "analysis": ANALYSIS, "lint": LINT, "data": DATA},
+    "compile": {"libraries": LIBRARIES, "smoke and report": REPORT, "engine": ENGINE},
+    "libraries": {"torture": TORTURE, "sums": SUMS},
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,14 +84,15 @@ def _run_tasks() -> int:
     """Run the tasks in parallel, print the output of each when it ends, and return the largest exit code."""
     largest = 0
     with ThreadPoolExecutor(3) as pool:
-        running = {pool.submit(_task, commands): name for name, commands in PLAIN.items()}
+        running = {pool.submit(_task, commands): name for name, commands in TASKS[""].items()}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
                 name, (code, seconds, said) = running.pop(done), done.result()
                 print(f"== {name}: {'failed' if code else 'passed'} in {seconds:.0f} s\n{said}", flush=True)
                 largest = max(largest, code)
-                if name == "compile" and not largest:
-                    running |= {pool.submit(_task, commands): each for each, commands in COMPILED.items()}
+                if not code:
+                    next_ones = TASKS.get(name, {})
+                    running |= {pool.submit(_task, commands): each for each, commands in next_ones.items()}
     return largest
 
 
