@@ -281,16 +281,6 @@ def prepare(problem: Problem, eps: float) -> None:
     loops_of(precision_of(problem))
 
 
-def prepare_fixed(problem: Problem, eps: float) -> None:
-    """Do what :func:`prepare` does, for rounded rows and a gradient in fixed point where they may be."""
-    problem.layout("panel", build_panel)
-    precision = precision_of(problem)
-    if precision == "double" and rounds(problem, eps):
-        precision = "rounded"
-        single_panel(problem)
-    loops_of(precision, may_be_fixed(problem, precision))
-
-
 def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:
     """Return a run at the initial multipliers.
 

@@ -33,6 +33,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numba import types
+from svmrepro.solvers.caches.feature_columns import build_panel
+from svmrepro.solvers.caches.single_rows import single_panel
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition._gradient_rows import move_folded
@@ -70,16 +72,24 @@ _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
 
 def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    second_order.prepare_fixed(problem, eps)
+    problem.layout("panel", build_panel)
+    precision = _precision_of(problem, eps)
+    if precision == "rounded":
+        single_panel(problem)
+    second_order.loops_of(precision, second_order.may_be_fixed(problem, precision))
 
 
 def prepare_threads(problem: Problem, eps: float) -> None:
     """Load the loops for several threads."""
     if problem.n >= second_order.LEAST:
-        precision = second_order.precision_of(problem)
-        if precision == "double" and second_order.rounds(problem, eps):
-            precision = "rounded"
+        precision = _precision_of(problem, eps)
         loops_for(precision, second_order.may_be_fixed(problem, precision))
+
+
+def _precision_of(problem: Problem, eps: float) -> str:
+    """Return the precision of kernel rows, which may be rounded."""
+    precision = second_order.precision_of(problem)
+    return "rounded" if precision == "double" and second_order.rounds(problem, eps) else precision
 
 
 @compiled(
