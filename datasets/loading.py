@@ -243,7 +243,9 @@ def _dataset(
     if not isinstance(X, np.ndarray):
         X.has_sorted_indices = True
     if np.all(y == y[0]):
-        raise DataError(f"{name}: n = {rows}: the first {rows} rows hold one class only")
+        raise DataError(
+            f"{name}: n = {rows}: the first {rows} rows hold one class only; put the rows into a random order"
+        )
     facts = {**provenance, "reader_version": READER_VERSION, "rows": drawn}
     facts |= {"n_requested": rows if n is None else int(n), "n_actual": rows}
     return Dataset(X=X, y=y, name=name, provenance=facts)

@@ -214,7 +214,10 @@ def _arrays(problem: Problem) -> dict[str, npt.NDArray[Any]]:
     parts = (
         {"X": X} if not sp.issparse(X) else {f"X.{k}": getattr(X, k) for k in ("data", "indices", "indptr")}
     )
-    return {name: np.array(array) for name, array in {**parts, "y": problem.y, "C": problem.C}.items()}
+    return {
+        name: np.array(array)
+        for name, array in {**parts, "y": problem.y, "C": problem.C, "bounds": problem.bounds}.items()
+    }
 
 
 def _malformed(problem: Problem, solution: Solution) -> str:

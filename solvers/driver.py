@@ -79,7 +79,8 @@ def solve(
     verify : bool or "auto"
         Whether to check a result reported as optimal by :func:`~svmrepro.solvers.certify`, after the clock
         has stopped. If the check fails, the status becomes ``stalled``. "auto" checks all examples if that is
-        quick, or if rounding could matter, and otherwise a sample of them if the kernel is not linear.
+        quick, or if rounding could matter; otherwise the KKT conditions at a sample of them, or at all if the
+        kernel is linear. A gap that is long to compute, and examples on a cluster, are not checked.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -134,8 +135,11 @@ def verified(
         sample = quick_sample(problem, solution)
         if sample is None:
             return solution
-    if certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor):
-        return solution
+    try:
+        if certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor):
+            return solution
+    except ValueError:  # such as a multiplier that is not finite, or outside its box
+        pass
     return dataclasses.replace(solution, status=STALLED)
 
 

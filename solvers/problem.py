@@ -214,12 +214,16 @@ def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArra
 
 
 def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
-    """Return the values of a precomputed kernel as an ndarray, checked to be square and symmetric."""
+    """Return the values of a precomputed kernel, checked to be square and symmetric but for rounding.
+
+    Rounding is removed, since a solver may read rows where its judge reads columns.
+    """
     if isinstance(X, Blocks):
         raise ValueError("a precomputed kernel needs its values in one piece, not in blocks")
     values = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
     if values.shape[0] != values.shape[1]:
         raise ValueError(f"a precomputed kernel must have shape (n, n), got {values.shape}")
+    exact = True
     for first in range(0, len(values), _CHECKED_ROWS):
         part, other = values[first : first + _CHECKED_ROWS], values[:, first : first + _CHECKED_ROWS].T
         wrong = np.abs(part - other) > _SYMMETRIC * np.maximum(np.abs(part), np.abs(other))
@@ -229,7 +233,8 @@ def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
                 f"a precomputed kernel must be symmetric: X[{i}, {j}] = {values[i, j]:g}, "
                 f"X[{j}, {i}] = {values[j, i]:g}"
             )
-    return values
+        exact = exact and np.array_equal(part, other)
+    return values if exact else 0.5 * values + 0.5 * values.T
 
 
 def _labels(y: Any, n: int) -> npt.NDArray[np.float64]:

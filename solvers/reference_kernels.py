@@ -75,8 +75,11 @@ def growth(terms: int) -> float:
 
 
 def exact_sum(values: Vector) -> float:
-    """Return a correctly rounded sum."""
-    return math.fsum(values.tolist())
+    """Return a correctly rounded sum; infinite or nan if it overflows."""
+    try:
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):  # of finite terms, or of infinities of both signs
+        return float(values.sum())
 
 
 class Accumulator:

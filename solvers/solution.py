@@ -34,6 +34,16 @@ class Start(NamedTuple):
     drift: float
 
 
+def own_copy(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Return a copy of real numbers as a plain array, or raise ValueError naming them."""
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers")
+        return np.array(values, dtype=np.float64, copy=True, subok=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array of real numbers: {error}") from None
+
+
 @dataclass(frozen=True)
 class Solution:
     """The result of one run.

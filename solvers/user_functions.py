@@ -23,9 +23,8 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-import numpy as np
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.solution import OPTIMAL, Solution, own_copy
 
 #: Group of entry points by which packages declare solvers.
 GROUP = "svmrepro.solvers"
@@ -158,17 +157,23 @@ def _cpu_seconds() -> float:
 
 
 def _as_solution(name: str, answer: Any) -> Solution:
+    """Return an answer as a plain solution with arrays of its own, to be judged by the KKT conditions."""
     iterations, evaluations = (_counted(name, key, answer) for key in ("iterations", "kernel_evaluations"))
-    if isinstance(answer, Solution):
-        return answer
-    if not (hasattr(answer, "alpha") and hasattr(answer, "bias")):
+    alpha, bias = getattr(answer, "alpha", None), getattr(answer, "bias", None)
+    if alpha is None or bias is None:
         raise UserSolverError(f"{name} returned {type(answer).__name__}, without alpha and bias")
+    weights = getattr(answer, "weights", None)
     try:
-        alpha, bias = np.asarray(answer.alpha, dtype=np.float64), float(answer.bias)
+        alpha = own_copy("alpha", alpha)
+        weights = None if weights is None else own_copy("weights", weights)
+        bias = float(bias)
     except (TypeError, ValueError) as error:
         raise UserSolverError(f"{name} returned alpha and bias that are not numbers: {error}") from None
     status = getattr(answer, "status", OPTIMAL)
-    return Solution(alpha, getattr(answer, "weights", None), bias, status, iterations, evaluations)
+    found = Solution(alpha, weights, bias, status, iterations, evaluations)
+    if isinstance(answer, Solution):
+        found = replace(found, work=dict(answer.work), info=dict(answer.info), trace=answer.trace)
+    return found
 
 
 def _counted(name: str, key: str, answer: Any) -> int:

@@ -13,6 +13,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changelog",
     "FINDINGS.md": "papers",
+    "containers/README.md": "containers",
 }
 
 #: A fenced block, which is left as it is, or a link.

@@ -48,8 +48,12 @@ def rounds_well(problem: Problem, eps: float, share: float) -> bool:
     That is, by at most ``share`` times eps for one multiplier at its bound, and without leaving its range.
     """
     largest = largest_value(problem.kernel, problem.prepare())
-    in_range = 1.0 / _MOST_VALUE <= largest <= _MOST_VALUE
-    return in_range and float(problem.bounds.max()) * largest * SINGLE_ROUNDING <= share * eps
+    return in_single_range(problem) and float(problem.bounds.max()) * largest * SINGLE_ROUNDING <= share * eps
+
+
+def in_single_range(problem: Problem) -> bool:
+    """Tell whether kernel values are in the range of single precision."""
+    return 1.0 / _MOST_VALUE <= largest_value(problem.kernel, problem.prepare()) <= _MOST_VALUE
 
 
 def may_be_single(problem: Problem) -> bool:

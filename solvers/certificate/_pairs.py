@@ -6,24 +6,41 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from svmrepro.solvers.reference_kernels import UNIT
 
 Vector = npt.NDArray[np.float64]
 
 
-def pair_loss(y: Vector, f: Vector) -> tuple[float, int]:
+class PairLoss(NamedTuple):
+    """The loss of all pairs of examples of different ranks."""
+
+    total: float
+    pairs: int
+    error: float  # bound on the rounding of the total
+
+
+def pair_loss(y: Vector, f: Vector) -> PairLoss:
     """Return the sum of ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j, and their number.
 
-    The ranks are halved recursively; the pairs between two halves are summed by sorting.
+    The ranks are halved recursively; the pairs between two halves are summed by sorting. Scores are taken
+    relative to their median, which changes no pair: their sums would otherwise lose the differences.
     """
-    total, m = 0.0, 0
+    f = f - np.median(f)
+    total, m, error = 0.0, 0, 2.0 * UNIT * float(np.abs(f).max(initial=0.0))  # of a difference of two scores
+    wrong = 0.0
     for low_at, high_at in _halves(y):
         low, high = np.sort(f[low_at]), f[high_at]
         # A lower example contributes to a higher one if its score exceeds the higher one's minus 1.
         from_here = np.searchsorted(low, high - 1.0, side="right")
         above = np.concatenate((np.cumsum(low[::-1])[::-1], [0.0]))
-        total += float((above[from_here] + (low.size - from_here) * (1.0 - high)).sum())
+        counts = low.size - from_here
+        parts = counts * (1.0 - high)
+        total += float((above[from_here] + parts).sum())
         m += low.size * high.size
-    return total, m
+        # A sum of k terms has k roundings, each of at most the sum of the absolute terms.
+        sizes = np.concatenate((np.cumsum(np.abs(low)[::-1])[::-1], [0.0]))[from_here] + np.abs(parts)
+        wrong += UNIT * (low.size + high.size + 4.0) * float(sizes.sum())
+    return PairLoss(max(total, 0.0), m, 1.01 * (wrong + error * m))
 
 
 class PairPlane(NamedTuple):

@@ -51,8 +51,8 @@ class Certificate:
         Largest ``|w_k - v_k|``, less the rounding, over ``sum_i |alpha_i x_ik|``; 0 without weights.
     total, alpha_sum : float
         Sum of the bounds C_i, and of the multipliers.
-    sampled : int
-        Number of examples checked, 0 for all.
+    sampled, sample_seed : int
+        Number of examples checked, 0 for all, and the seed by which they were drawn.
     unseen : float
         For a sample, the share of all examples about which nothing is known.
     """
@@ -74,6 +74,7 @@ class Certificate:
     total: float = math.nan
     alpha_sum: float = math.nan
     sampled: int = 0
+    sample_seed: int = 0
     unseen: float = 0.0
 
     @property
@@ -131,6 +132,8 @@ class Certificate:
 
 def _ask(found: list[str], what: str, value: float, rounding: float, allowed: float) -> None:
     """Append a line unless the value is within the tolerance and, rounding included, below twice that."""
-    if not (value <= (1.0 + _SLACK) * allowed + rounding and value + rounding <= 2.0 * allowed):
+    if not math.isfinite(value + rounding + allowed) or not (
+        value <= (1.0 + _SLACK) * allowed + rounding and value + rounding <= 2.0 * allowed
+    ):
         known = f" (known to {rounding:.3g})" if rounding > _SLACK * allowed else ""
         found.append(f"{what} {value:.3g}{known}, allowed {allowed:.3g}")

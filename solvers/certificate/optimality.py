@@ -42,11 +42,12 @@ E_i, and the rounding of the dual one is subtracted. The difference bounds the d
 the optimum.
 
 *Samples.* With 800,000 examples and 200,000 support vectors, all kernel values would take an hour. Beyond
-5e10 kernel values, or on request, the conditions are checked at s examples drawn at random, each against all
-support vectors. If none of them violates by more than v, then with confidence 1 - 1e-6 at most a share
-``ln(1e6) / s`` of all examples does (``unseen``). ``max_violation`` and ``pair_gap`` then refer to the
-sample, ``primal`` and ``dual`` are estimates, and ``gap`` is the estimate plus the empirical Bernstein bound
-on its error, at the same confidence (Maurer and Pontil 2009, theorem 4).
+5e10 kernel values, or on request, the conditions are checked at s examples, each against all support
+vectors; they are drawn once the solution is there, so that no solver can know them. If none of them violates
+by more than v, then with confidence 1 - 1e-6 at most a share ``ln(1e6) / s`` of all examples does
+(``unseen``). ``max_violation`` and ``pair_gap`` then refer to the sample, ``primal`` and ``dual`` are
+estimates, and ``gap`` is the estimate plus the empirical Bernstein bound on its error, at the same confidence
+(Maurer and Pontil 2009, theorem 4).
 
 Papers cited:
 
@@ -57,6 +58,7 @@ A. Maurer, M. Pontil, Empirical Bernstein bounds and sample-variance penalizatio
 from __future__ import annotations
 
 import math
+import secrets
 from dataclasses import replace
 from typing import Any
 
@@ -79,8 +81,8 @@ from svmrepro.solvers.reference_kernels import (
     squared_norms,
     weighted_sum,
 )
-from svmrepro.solvers.registry import HINGE, KKT, PAIRS, SQUARED_HINGE
-from svmrepro.solvers.solution import Solution
+from svmrepro.solvers.registry import GAP, HINGE, KKT, PAIRS, RELATIVE_GAP, SQUARED_HINGE
+from svmrepro.solvers.solution import Solution, own_copy
 
 Vector = npt.NDArray[np.float64]
 
@@ -97,7 +99,7 @@ def certify(
     gram: npt.NDArray[np.float64] | None = None,
     *,
     sample: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Certificate:
     """Judge a solution.
 
@@ -112,9 +114,9 @@ def certify(
         The problem's :func:`gram_matrix`, computed once to judge several solutions on the same examples.
     sample : int, optional
         Check the KKT conditions at this many examples. By default all are checked; above 5e10 kernel values,
-        20,000.
-    seed : int
-        Seed of the sample.
+        20,000. A linear kernel is quick to check, so all examples always are.
+    seed : int, optional
+        Seed of the sample. By default it is drawn now, so that no solver can know it.
 
     Returns
     -------
@@ -127,6 +129,7 @@ def certify(
         outside its box; if it has weights but the kernel is not linear, or a bias but the problem has none;
         or if the labels are ranks and its loss is not ``pairs``.
     """
+    solution = _plain(solution)
     _check(problem, solution)
     w = solution.weights
     if w is None and (solution.promise != KKT or solution.loss == SQUARED_HINGE):
@@ -143,10 +146,10 @@ def certify(
     if solution.loss != HINGE:
         raise ValueError(f"certify: the loss {solution.loss!r} is judged by a gap only")
     values = problem.n * float(np.count_nonzero(solution.alpha))
-    if sample is None and values > _MOST_VALUES and problem.kernel.name != "linear":
+    if sample is None and values > _MOST_VALUES:
         sample = _SAMPLE
-    if sample is not None and sample < problem.n:
-        return _certify_sample(problem, solution, sample, seed)
+    if sample is not None and sample < problem.n and problem.kernel.name != "linear":
+        return _certify_sample(problem, solution, sample, secrets.randbits(63) if seed is None else seed)
     return _certify_kkt(problem, solution, gram)
 
 
@@ -154,6 +157,8 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
     """Tell whether a solution should be verified: the check is quick, or rounding could affect the result."""
     if getattr(problem.X, "elsewhere", False):
         return False
+    if problem.kernel.name == "linear" and solution.promise == KKT:
+        return True  # it takes a few passes over the data
     entries = problem.X.nnz if hasattr(problem.X, "nnz") else problem.n * problem.d
     alpha = solution.alpha
     if problem.kernel.name == "linear" or alpha is None:
@@ -195,11 +200,35 @@ def _largest_value(problem: Problem) -> float:
     return float(np.abs(diagonal(kernel, problem.X)).max())
 
 
+def _plain(solution: Solution) -> Solution:
+    """Return a solution with copies of its arrays, of numpy's own type.
+
+    An array of a subclass could compare as it likes, and one that others write to could change meanwhile.
+    """
+    alpha, weights, witness = solution.alpha, solution.weights, solution.witness
+    return Solution(
+        None if alpha is None else own_copy("alpha", alpha),
+        None if weights is None else own_copy("weights", weights),
+        float(solution.bias),
+        solution.status,
+        solution.iterations,
+        solution.kernel_evaluations,
+        relaxed=solution.relaxed,
+        witness=None
+        if witness is None
+        else (own_copy("witness", witness[0]), own_copy("witness", witness[1])),
+        loss=solution.loss,
+        promise=solution.promise,
+    )
+
+
 def _check(problem: Problem, solution: Solution) -> None:
     """Raise ValueError if a solution is not finite or does not match its problem."""
     w, alpha, loss = solution.weights, solution.alpha, solution.loss
     if loss not in (HINGE, SQUARED_HINGE, PAIRS):
         raise ValueError(f"certify: loss {loss!r} unknown")
+    if solution.promise not in (KKT, GAP, RELATIVE_GAP):
+        raise ValueError(f"certify: promise {solution.promise!r} unknown")
     if loss != PAIRS and not problem.binary:
         raise ValueError(f"certify: the loss {loss!r} needs labels -1 and +1 only")
     if not math.isfinite(solution.bias):
@@ -330,7 +359,8 @@ def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
     if radius == 0.0:
         return (0.0, 0.0) if not w.any() else (math.inf, 0.0)
     sizes = v.error + 4.0 * UNIT * np.abs(v.value)
-    return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius
+    with np.errstate(over="ignore"):  # of weights that are no solution
+        return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius
 
 
 def _seen(problem: Problem, off: Vector) -> float:
@@ -365,7 +395,6 @@ def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int
     assert alpha is not None
     signed = problem.y * alpha
     drawn = np.sort(np.random.default_rng(seed).choice(n, size=sample, replace=False))
-    # A uniform sample may miss a very small class altogether.
     g = kernel_sums(problem.kernel, problem.X[drawn], problem.X, signed)
     seen = _Margins(problem, solution, drawn, g)
     scale, parts, doubt = n / sample, seen.gaps(), math.log(2.0 / _DOUBT)
@@ -379,7 +408,7 @@ def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int
     blur += 7.0 * most * doubt / (3 * (sample - 1))
     r = exact_sum(signed) if problem.bias else 0.0
     found = _by_margins(problem, solution, seen, r, n * (float(parts.mean()) + blur), scale)
-    return replace(found, sampled=sample, unseen=math.log(1.0 / _DOUBT) / sample)
+    return replace(found, sampled=sample, sample_seed=seed, unseen=math.log(1.0 / _DOUBT) / sample)
 
 
 def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
@@ -421,9 +450,9 @@ def _primal(problem: Problem, w: Vector, bias: float, loss: str) -> tuple[float,
     f, y, C = found.value + bias, problem.y, problem.bounds
     error = found.error + 4.0 * UNIT * (np.abs(f) + 1.0)
     if loss == PAIRS:
-        total, m = pair_loss(y, f)
+        total, m, off = pair_loss(y, f)
         risk = problem.total * (total / m)
-        wrong = 2.0 * problem.total * float(error.max())
+        wrong = problem.total * (2.0 * float(error.max()) + off / m)
     else:
         slack, worse = np.maximum(0.0, 1.0 - y * f), np.maximum(0.0, 1.0 - y * f + error)
         if loss == HINGE:

@@ -88,12 +88,14 @@ class FixedGradient(NamedTuple):
     screen: Screen
 
 
-def build_fixed(n: int, table: Any, tiny: float, used: int, wrong: float = 0.0) -> FixedGradient:
+def build_fixed(
+    n: int, table: Any, tiny: float, used: int, wrong: float = 0.0, screen: Screen | None = None
+) -> FixedGradient:
     """Return the gradient in fixed point of n examples, not yet valid.
 
     ``table``, shape (256,), has the kernel values of distances, of which those below ``used`` occur; it is
     empty if rows are in single precision, whose entries are wrong by at most ``wrong``. ``tiny`` replaces a
-    smaller curvature.
+    smaller curvature. ``screen``: the state's, which is kept up to date; None for one of its own.
     """
     curvatures = np.maximum(2.0 * (table[:1] - table), tiny)
     fixed = FixedGradient(
@@ -101,7 +103,7 @@ def build_fixed(n: int, table: Any, tiny: float, used: int, wrong: float = 0.0) 
         changes=np.zeros(table.size, dtype=np.int32),
         inverses=(1.0 / curvatures).astype(np.float32),
         scalars=zeroed(FixedScalars),
-        screen=build_screen(n, table, tiny),
+        screen=build_screen(n, table, tiny) if screen is None else screen,
     )
     if table.size:
         fixed.scalars.used, fixed.scalars.unit = used, UNIT

@@ -82,7 +82,14 @@ from svmrepro.solvers.caches.feature_columns import (
     rearrange,
 )
 from svmrepro.solvers.caches.lru import CACHE, CACHES, drop
-from svmrepro.solvers.caches.single_rows import may_be_single, part_of, rounds_well, row_error, single_panel
+from svmrepro.solvers.caches.single_rows import (
+    in_single_range,
+    may_be_single,
+    part_of,
+    rounds_well,
+    row_error,
+    single_panel,
+)
 from svmrepro.solvers.compilation.compiled import version
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
@@ -216,7 +223,7 @@ class SecondOrderRun:
             used = self.store.table.size
             table = self.panel.table if precision == "distance" else np.zeros(0)
             wrong = row_error(problem) if self.rounded else 0.0
-            gradient_of = build_fixed(n, table, float(scalars.tiny), used, wrong)
+            gradient_of = build_fixed(n, table, float(scalars.tiny), used, wrong, self.state.screen)
             self.iterated = self.state._replace(screen=gradient_of)
         threads = int(options.get("threads", 1))
         self.helpers = Helpers(self, threads, precision, LEAST) if threads > 1 and n >= LEAST else None
@@ -260,8 +267,11 @@ class SecondOrderRun:
 
 
 def precision_of(problem: Problem, single: bool = False) -> str:
-    """Return the precision in which kernel rows are kept; ``single`` counts if they do not fit into bytes."""
-    plain = "single" if single else "double"
+    """Return the precision in which kernel rows are kept.
+
+    ``single`` counts for rows that do not fit into bytes, if single precision can hold their values.
+    """
+    plain = "single" if single and in_single_range(problem) else "double"
     return {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
 
 

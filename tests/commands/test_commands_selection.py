@@ -2,8 +2,9 @@
 
 import pytest
 from commands_support import COMPILED, svmrepro, told
+from svmrepro.workflow.commands import callers_folder
 from svmrepro.workflow.commands.selection import FOLDERS, selected
-from svmrepro.workflow.configuration import load_config
+from svmrepro.workflow.configuration import config_dir, load_config
 from svmrepro.workflow.errors import StepError
 
 SMOKE = [("--scale", {"scale": "smoke"})]
@@ -79,3 +80,14 @@ def test_a_run_that_finds_everything_there_sums_up_too(tmp_path):
     assert ended.stdout.startswith("Nothing to be done")
     assert (tmp_path / "results/selected/smoke/platt1998/timing-noise-linear.md").is_file()
     assert not (tmp_path / "results/smoke").exists()
+
+
+def test_a_solver_is_found_in_the_callers_folder(tmp_path):
+    (tmp_path / "callers_own.py").write_text("from engine_solvers import quick as fit\n")
+    words = ["run", "-s", "callers_own:fit", "-d", "noise", "--scale", "smoke", "--dry-run"]
+    folders = ["--config", f"results_dir={tmp_path}/results", f"figures_dir={tmp_path}/figures"]
+    clone = config_dir().parent  # to which `./run` goes
+    ended = svmrepro(clone, *words, *folders, **{callers_folder.VARIABLE: str(tmp_path)})
+    assert ended.returncode == 0, ended.stderr
+    line = told(svmrepro(clone, *words, *folders))
+    assert line == "error: -s callers_own:fit: there is no module 'callers_own' on the Python path"

@@ -59,13 +59,13 @@ def test_a_paper_shows_all_of_its_reference_run(site, paper):
 @pytest.mark.parametrize(("raw", "said"), [(True, 0), (False, 1)])
 def test_a_run_without_raw_measurements_is_said_to_be_of_its_time(tmp_path, raw, said):
     committed = PROJECT / "results" / "reference" / "paper"
-    folder = tmp_path / "results" / "reference" / "paper" / "platt1998"
-    shutil.copytree(committed / "platt1998", folder)
+    folder = tmp_path / "results" / "reference" / "paper" / "glasmachers2008"
+    shutil.copytree(committed / "glasmachers2008", folder)
     shutil.copy(committed / "check.json", folder.parent)
     (tmp_path / "config").symlink_to(PROJECT / "config")
     if raw:
         (folder / "measurements.parquet").touch()
-    state = PaperPage(Texts(tmp_path / "docs", "papers/platt1998"), "platt1998").state()
+    state = PaperPage(Texts(tmp_path / "docs", "papers/glasmachers2008"), "glasmachers2008").state()
     assert state.count("raw measurements are not in the repository") == said
 
 

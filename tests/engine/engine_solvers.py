@@ -7,6 +7,7 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
+from svmrepro.solvers import Solution
 from svmrepro.solvers.caches import kept_memory
 
 
@@ -73,6 +74,25 @@ def careless(problem, eps, time_limit):
     problem.X *= 0.5
     problem.y *= -1
     return SimpleNamespace(alpha=list(answer.alpha), bias=answer.bias)
+
+
+def another_loss(problem, eps, time_limit):
+    """Return the solution of another problem, whose promise another judge would check."""
+    weights = np.full(problem.d, 1e200)
+    return Solution(
+        np.zeros(problem.n), weights, 0.0, "optimal", 0, 0, loss="squared hinge", promise="relative gap"
+    )
+
+
+def another_kernel(problem, eps, time_limit):
+    """Try to have the answer judged by a kernel that is constant, for which it is optimal."""
+    object.__setattr__(problem.kernel, "name", "gaussian")
+    object.__setattr__(problem.kernel, "gamma", 1e-300)
+    positive = problem.y > 0
+    larger = positive if positive.mean() >= 0.5 else ~positive
+    share = (~larger).sum() / larger.sum()
+    alpha = np.where(larger, share * problem.C, problem.C)
+    return SimpleNamespace(alpha=alpha, bias=1.0 if larger is positive else -1.0)
 
 
 def loading(problem, eps, time_limit):

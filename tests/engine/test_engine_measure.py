@@ -119,6 +119,8 @@ CONTENDERS = {
     "leaving": (solver("leaving"), "error", r"SystemExit: no licence \(engine_solvers.py:\d+\)"),
     # Its changes to the problem do not affect the others or the certificate.
     "careless": (solver("careless"), "optimal", ""),
+    "another-loss": (solver("another_loss"), "uncertified", "certificate failed"),
+    "another-kernel": (solver("another_kernel"), "uncertified", "certificate failed"),
     "last": (solver("quick"), "optimal", ""),
 }
 

@@ -86,6 +86,7 @@ FIELDS = {
     "certificate.n_bound": Field("support vectors with alpha = C", "examples"),
     "certificate.n_nonbound": Field("support vectors with 0 < alpha < C", "examples"),
     "certificate.sampled": Field("examples sampled for the violations; 0: all were computed", "examples"),
+    "certificate.sample_seed": Field("seed of that sample, drawn after the run"),
     "kernel": Field("kernel and its parameters"),
     "performance": Field("on the test part, as a fraction: accuracy, or precision/recall break-even point"),
     "options": Field("options of the solver that the configuration sets"),

@@ -21,9 +21,10 @@ from svmrepro.workflow.errors import StepError
 
 _INTEGERS = (
     "schema", "n", "n_paper", "seed", "repeat", "iterations", "kernel_evaluations", "peak_memory_bytes",
-    "work", "certificate.n_bound", "certificate.n_nonbound", "certificate.sampled", "machine.cores",
-    "machine.threads", "machine.memory_bytes", "machine.thread_settings", "points", "pairs",
-    "noise.cpu", "noise.cgroup_memory_bytes", "noise.instructions",
+    "work", "certificate.n_bound", "certificate.n_nonbound", "certificate.sampled",
+    "certificate.sample_seed", "machine.cores", "machine.threads", "machine.memory_bytes",
+    "machine.thread_settings", "points", "pairs", "noise.cpu", "noise.cgroup_memory_bytes",
+    "noise.instructions",
 )  # fmt: skip
 _FLOATS = (
     "point", "C", "eps", "time_limit", "memory_limit_mb", "cpu_seconds", "wall_seconds",

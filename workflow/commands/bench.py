@@ -72,7 +72,7 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         options=dict(map(_option, given.option)),
     )
     folder = callers_folder.made(given.output) if given.output else Path("bench") / _folder_name(given.data)
-    _find_modules_in(callers_folder.folder())
+    callers_folder.find_modules()
     # Their errors come before anything is read.
     bench_settings.check_own_solvers(wanted)
     bench_settings.contenders_of(wanted)
@@ -114,14 +114,6 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
     test = given.test and callers_folder.given(given.test)
     labels = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
     return bench_settings.own_file(path, folder / "own", given.rows, labels, given.label, test)
-
-
-def _find_modules_in(folder: Path) -> None:
-    """Let this process and its steps import modules of a folder."""
-    import os
-
-    sys.path.insert(0, str(folder))
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def _sign(text: str) -> tuple[str | float, float]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from svmrepro.workflow.configuration import config_dir
@@ -35,3 +36,10 @@ def made(path: str | os.PathLike[str]) -> Path:
 def shown(path: Path) -> Path:
     """Return a path by which the caller finds a file of this process's folder."""
     return path if folder() == Path.cwd() else path.absolute()
+
+
+def find_modules() -> None:
+    """Let this process and its steps import modules of the caller's folder."""
+    here = str(folder())
+    sys.path.insert(0, here)
+    os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -69,6 +69,8 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
 
     parser, settings = _parsed(others)
     layers = _layers(given, settings)
+    if any(":" in name for name in getattr(given, "solver", None) or ()):
+        callers_folder.find_modules()
     if getattr(given, "solver", None) or getattr(given, "dataset", None):
         layers = selected(layers, given.solver, given.dataset)
     targets = set(settings.targets or ())

@@ -1,7 +1,7 @@
 """Pack this run's results into one archive, with which others can compare theirs.
 
     svmrepro publish --scale smoke platt1998
-    svmrepro compare --config against=svmrepro-smoke.zip
+    svmrepro compare platt1998 --scale smoke --config against=svmrepro-smoke-platt1998.zip
 
 The archive is an RO-Crate: measurements (CSV, Parquet), tables, figures, verdicts, machine. `compare` takes
 it as a file or a URL. Nothing is measured here.
@@ -19,7 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", default="default", help="scale of the run (default)")
     parser.add_argument("--results", help="folder of the results, if it is not `results`")
     parser.add_argument("--figures", help="folder of the figures, if it is not `figures`")
-    parser.add_argument("-o", "--output", type=Path, help="the archive (svmrepro-SCALE.zip)")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="the archive (svmrepro-SCALE.zip, or svmrepro-SCALE-PAPER.zip)"
+    )
 
 
 def run(given: argparse.Namespace, others: list[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import Forecast, duration
 from svmrepro.workflow.number_text import plural
@@ -27,7 +26,7 @@ class RunCost:
     forecast : Forecast
         The forecast of these runs; it learns from each that is added.
     to_compile : int
-        Combinations of solver, kernel and storage that are not compiled yet.
+        Combinations of solver, kernel and storage to compile, those of each paper for itself.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -40,7 +39,10 @@ class RunCost:
         self.forecast = Forecast(plan.config, [plan.config.experiment(*each) for each in asked])
         self.jobs = len(jobs)
         self.runs, _ = self.forecast.left()
-        self.to_compile = len(combinations(plan.config)) if rules["compile_solvers"] else 0
+        self._compilers = rules["compile_solvers"]
+        self.to_compile = sum(
+            len(plan.combinations(job.wildcards.paper)) for job in jobs if job.rule.name == "compile_solvers"
+        )
         self._others = len(jobs) - rules["measure"]
 
     def text(self) -> str:
@@ -57,7 +59,9 @@ class RunCost:
     def finished(self, rule: str | None) -> None:
         """Take note that a job that measures nothing has ended."""
         if rule == "compile_solvers":
-            self.to_compile = 0
+            self._compilers -= 1
+            if not self._compilers:
+                self.to_compile = 0
         self._others = max(0, self._others - 1)
 
     def left(self, at_once: int = 1, compiled: int = 0, compiling: float = 0.0) -> float | None:

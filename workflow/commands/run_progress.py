@@ -125,7 +125,7 @@ class RunProgress:
                 if made["status"] in ("error", "uncertified"):
                     self._once(f"{made['experiment']} {made['contender']}", str(message["text"]))
             elif "compiled" in message:
-                self._compiled = int(message["compiled"])
+                self._compiled += 1
             elif "note" in message and " not run: " not in message["note"]:
                 self._once(str(message["note"]), str(message["note"]))
 
@@ -153,7 +153,7 @@ class RunProgress:
     def _on_job_info(self, record: Any) -> None:
         self._running[record.jobid] = record.rule_name
         if record.rule_name == "compile_solvers":
-            self._compiling = now()
+            self._compiling = self._compiling or now()
 
     def _on_job_finished(self, record: Any) -> None:
         rule = self._running.pop(record.job_id, None)

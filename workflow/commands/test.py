@@ -30,7 +30,7 @@ SMOKE: Commands = (("snakemake", "--cores", "all", "all", "check", "--config", "
 # Compile what the smoke scale and the tests share, because two processes that compile the same function at
 # once can crash.
 COMPILE: Commands = (
-    ("snakemake", "--cores", "1", "--quiet", "all", "--config", "scale=smoke", "--", "compile_solvers"),
+    ("snakemake", "--cores", "1", "--quiet", "all", "--config", "scale=smoke", "--", "compile"),
 )
 # Tests of the analysis that compile code.
 _COMPILED_ANALYSIS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from svmrepro.workflow.configuration.model import Config
+from svmrepro.workflow.configuration.model import Config, Paper
 
 
 def data_sets(config: Config) -> list[str]:
@@ -18,27 +18,26 @@ def data_sets(config: Config) -> list[str]:
     return [*(names | tests)]
 
 
-def combinations(config: Config) -> list[tuple[str, str, str]]:
-    """List what must be compiled: (solver, kernel, storage), each once, sorted.
+def combinations(paper: Paper) -> list[tuple[str, str, str]]:
+    """List what must be compiled for a paper: (solver, kernel, storage), each once, sorted.
 
     Users' own solvers compile themselves, and solvers without their package are omitted.
     """
     from svmrepro.solvers import SOLVERS
 
     found = set()
-    for paper in config.papers.values():
-        for artefact in paper.artefacts.values():
-            if "example" in artefact.settings:
-                found |= {(solver, "linear", "dense") for solver in artefact.settings["solvers"].values()}
-        for experiment in paper.experiments.values():
-            found |= {
-                (contender.solver, str(experiment.kernel["name"]), contender.storage)
-                for contender in experiment.contenders.values()
-                if ":" not in contender.solver and SOLVERS[contender.solver].version is not None
-            }
-            found |= {
-                (contender.solver, "precomputed", "auto")
-                for contender in experiment.contenders.values()
-                if contender.warm
-            }
+    for artefact in paper.artefacts.values():
+        if "example" in artefact.settings:
+            found |= {(solver, "linear", "dense") for solver in artefact.settings["solvers"].values()}
+    for experiment in paper.experiments.values():
+        found |= {
+            (contender.solver, str(experiment.kernel["name"]), contender.storage)
+            for contender in experiment.contenders.values()
+            if ":" not in contender.solver and SOLVERS[contender.solver].version is not None
+        }
+        found |= {
+            (contender.solver, "precomputed", "auto")
+            for contender in experiment.contenders.values()
+            if contender.warm
+        }
     return sorted(found)

@@ -190,17 +190,21 @@ class Plan:
         """Fingerprint of the data sources and of the code that reads them."""
         return fingerprints.step_fingerprint("steps.fetch") + fingerprints.registry_fingerprint()
 
-    @cached_property
-    def combinations(self) -> list[str]:
-        """What has to be compiled: solver, kernel and storage, joined into one text each."""
-        return [" ".join(parts) for parts in combinations(self.config)]
+    def combinations(self, paper: str) -> list[str]:
+        """Return what a paper needs compiled: solver, kernel and storage, joined into one text each."""
+        return [" ".join(parts) for parts in combinations(self.config.papers[paper])]
 
     @cached_property
-    def compiled(self) -> str:
-        """The marker file written once all combinations are compiled."""
+    def compiled_file(self) -> str:
+        """The pattern of `compiled`, with wildcards."""
         folder = fingerprints.compiled_dir()
         shown = Path(os.path.relpath(folder))
-        return str((folder if shown.parts[0] == ".." else shown) / f"{digest(self.combinations)[:12]}.txt")
+        return str((folder if shown.parts[0] == ".." else shown) / "{paper}-{combinations}.txt")
+
+    def compiled(self, paper: str) -> str:
+        """Return the marker file written once all combinations of a paper are compiled."""
+        key = digest(self.combinations(paper))[:12]
+        return self.compiled_file.format(paper=paper, combinations=key)
 
     # -- measurements -------------------------------------------------------------------------------
 
@@ -216,7 +220,10 @@ class Plan:
         """Return the inputs of a job: its data, the compiled code, and the job of the next smaller size."""
         experiment = self.config.experiment(wildcards.paper, wildcards.experiment)
         job = self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job]
-        needed: dict[str, Any] = {"data": self.marker(experiment.dataset), "compiled": self.compiled}
+        needed: dict[str, Any] = {
+            "data": self.marker(experiment.dataset),
+            "compiled": self.compiled(wildcards.paper),
+        }
         if experiment.test is not None and experiment.test.dataset is not None:
             needed["test"] = self.marker(experiment.test.dataset)
         if job.after is not None:
@@ -257,7 +264,7 @@ class Plan:
         if "dataset" in artefact.settings:
             return [self.marker(artefact.settings["dataset"]), *self.paper_numbers(paper)]
         if not artefact.measured:
-            return [self.compiled, *self.paper_numbers(paper)]
+            return [self.compiled(paper), *self.paper_numbers(paper)]
         claims = config_dir() / "claims" / f"{paper}.yaml"
         return [
             *self.analyses(paper, artefact.experiments),

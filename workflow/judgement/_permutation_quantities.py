@@ -108,22 +108,39 @@ def spread(results: Results, spec: Spec) -> list[Finding]:
 def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     """Relative absolute difference of a mean count from the paper's; 0 up to ``slack`` support vectors.
 
-    ``which``: support_vectors or bounded_support_vectors.
+    ``which``: support_vectors or bounded_support_vectors; or the paper's column with which the mean of the
+    column ``of`` is compared.
     """
     findings = []
     for problem in _problems(results, spec):
         said = results.numbers.value(spec["table"], problem.name, problem.n_printed, spec["which"])
-        mean = mean_count(results.group(problem.name, spec["contender"], problem.n), spec["which"])
+        group = results.group(problem.name, spec["contender"], problem.n)
+        if "of" in spec:
+            values = group.values(spec["of"])
+            mean = mean_interval(values) if values else None
+        else:
+            mean = mean_count(group, spec["which"])
         found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
         if problem.n is not None and problem.n_paper is None:
             found = "not the paper's size"
         elif not found and (said is None or mean is None):
             found = "the paper has no number"
         elif said is not None and mean is not None:
-            off = abs(mean.value - said)
-            found = Interval.exact(0.0 if off <= spec.get("slack", 0) else off / max(said, 1.0))
+            found = _off(mean if "of" in spec else Interval.exact(mean.value), said, spec.get("slack", 0))
         findings.append(Finding.of(_label(problem), found, None, problem.name, problem.size))
     return findings
+
+
+def _off(mean: Interval, said: float, slack: float) -> Interval:
+    """Return the relative absolute difference of an interval from a printed number, 0 up to a slack."""
+
+    def off(count: float) -> float:
+        return 0.0 if abs(count - said) <= slack else abs(count - said) / max(said, 1.0)
+
+    if mean.low is None or mean.high is None:
+        return Interval(off(mean.value), None, None)
+    ends = off(mean.low), off(mean.high)
+    return Interval(off(mean.value), 0.0 if mean.low <= said <= mean.high else min(ends), max(ends))
 
 
 def planned_lengths(results: Results, spec: Spec) -> list[Finding]:

@@ -215,7 +215,7 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[s
     "mean-ratio": (permutations.mean_ratios, {"above", "below", "of", "table"}, set()),
     "mean-per-example": (permutations.mean_per_example, {"contender", "of", "table"}, set()),
     "spread": (permutations.spread, {"contender", "of", "table"}, set()),
-    "printed-counts": (permutations.printed_counts, {"contender", "which", "table"}, {"slack"}),
+    "printed-counts": (permutations.printed_counts, {"contender", "which", "table"}, {"of", "slack"}),
     "curve-exponent": (curves.curve_exponents, {"contender", "x"}, curves.OPTIONAL),
     "curve-value": (curves.curve_values, {"contender", "x"}, curves.OPTIONAL),
     "curve-optimum": (curves.curve_optimum, {"contender", "x"}, set()),

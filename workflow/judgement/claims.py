@@ -50,7 +50,7 @@ COUNTED = (HEADLINE, DETAIL)
 """Kinds of claims that tallies count."""
 
 Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
-Over = Literal["all", "any", "most", "together"]
+Over = Literal["all", "any", "most", "nearly-all", "together"]
 
 
 _PLURALS = {HOLDS: "hold", STAND_IN: "hold on a stand-in", FAILS: "do not hold"}

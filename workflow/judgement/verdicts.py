@@ -54,6 +54,9 @@ from svmrepro.workflow.statistics import Interval
 FEWEST_TOGETHER = 5
 """Fewest estimates that decide together: 2 ** -5 < 0.05."""
 
+NEARLY_ALL_SPARES = 0.1
+"""Share of the findings that may violate the rule of a claim about "nearly all"."""
+
 _BESIDE = {
     "certificate.max_violation": (RELATIVE_GAP, "relative duality gap"),
     "certificate.pair_gap": (RELATIVE_GAP, "relative duality gap"),
@@ -217,6 +220,9 @@ def combined_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
     if claim.over == "most":
         half = len(decided) / 2
         return HOLDS if holds > half else FAILS if breaks >= half else undecided
+    if claim.over == "nearly-all":
+        spared = int(NEARLY_ALL_SPARES * len(decided))
+        return HOLDS if holds >= len(decided) - spared else FAILS if breaks > spared else undecided
     if claim.over == "together" and not breaks and TOO_SMALL not in decided:
         estimates = [_value(item) for item in findings if item.interval is not None]
         agreed = all(
@@ -229,9 +235,13 @@ def combined_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
 def rule_text(claim: Claim) -> str:
     """Return the rule in words: "at least 0.8, in most"; then the sizes that decide."""
     shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
-    where = {"all": "", "any": ", in at least one", "most": ", in most", "together": ", all estimates"}[
-        claim.over
-    ]
+    where = {
+        "all": "",
+        "any": ", in at least one",
+        "most": ", in most",
+        "nearly-all": ", in nine of ten",
+        "together": ", all estimates",
+    }[claim.over]
     return f"{claim.relation.replace('-', ' ')} {shown}{where}{_sizes_text(claim)}"
 
 

@@ -6,7 +6,7 @@ import re
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -143,7 +143,8 @@ class ContenderRuns:
     def _copy(self, contender: Contender, problem: Problem, rows: Any = slice(None)) -> Problem:
         """Return a copy of the problem, or of some of its rows, with arrays of its own."""
         X, y = problem.X[rows].copy(), problem.y[rows].copy()
-        copy = Problem(X, y, problem.C, problem.kernel, bias=problem.bias, storage=contender.storage)
+        kernel = replace(problem.kernel)
+        copy = Problem(X, y, problem.C, kernel, bias=problem.bias, storage=contender.storage)
         copy.prepare()
         return copy
 
@@ -302,8 +303,11 @@ def certified(
     """Certify a solution; one that fails is no result, whatever status the solver reports."""
     if solution.status in _LIMIT_STATUSES:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
-    limit = contender.time_limit
-    if limit is not None and solution.cpu_seconds > OVERRUN * limit + OVERRUN_GRAIN:
+    limit, threads = (
+        contender.time_limit,
+        contender.options.get("threads", 1),
+    )  # the seconds are of all threads
+    if limit is not None and solution.cpu_seconds > threads * OVERRUN * limit + OVERRUN_GRAIN:
         # The solver ignored its limit. Accepting the result would lead to repeats and to larger sizes.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
     certificate = certify(problem, solution, gram)

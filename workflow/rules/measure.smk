@@ -1,21 +1,35 @@
-# One rule compiles, alone. Then jobs run alone on the machine, one at a time unless `timed_jobs`
+# First the solvers are compiled. Then jobs run alone on the machine, one at a time unless `timed_jobs`
 # (config/config.yaml) exceeds 1.
 
 
+# One job for each paper, so that one paper or figure waits only for what it needs. `compiling` is 1 in the profile:
+# a second job would only wait for the lock of the first. Where jobs measure side by side, none does so while another
+# compiles.
 rule compile_solvers:
     """Compiled solvers: made once, alone, so that no timed run compiles anything."""
     output:
-        PLAN.compiled,
+        PLAN.compiled_file,
     log:
-        f"{RESULTS}/logs/compile.log",
+        f"{RESULTS}/logs/compile/{{paper}}-{{combinations}}.log",
+    wildcard_constraints:
+        combinations="[0-9a-f]+",
     priority: 20
     conda:
         "../envs/svmrepro.yaml"
+    threads: 1 if CONFIG.timed_jobs == 1 else workflow.cores
+    resources:
+        compiling=1,
     params:
         step=step("compile"),
-        combinations=PLAN.combinations,
     shell:
-        "{params.step} --output {output:q} 2>&1 | tee {log:q}"
+        "{params.step} --paper {wildcards.paper:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule compile:
+    """Compiled solvers of all papers."""
+    input:
+        [PLAN.compiled(paper) for paper in CONFIG.papers],
+    localrule: True
 
 
 # Lines are appended to the experiment's journal as they are made; the output holds the current ones. `threads`

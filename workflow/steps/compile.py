@@ -1,7 +1,8 @@
-"""Compile everything that the configuration's solvers need, into the cache that all measurements load.
+"""Compile everything that a paper's solvers need, into the cache that all measurements load.
 
-Run as ``python -m svmrepro.workflow.steps.compile --config CONFIG --output FILE``. Two processes that compile
-the same function at once can crash. The step therefore runs alone, before any measurement.
+Run as ``python -m svmrepro.workflow.steps.compile --config CONFIG --paper PAPER --output FILE``. Two
+processes that compile the same function at once can crash. The step therefore runs alone, before any
+measurement.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from svmrepro.workflow.measurement import channel, machine
 from svmrepro.workflow.steps._command_line import run_step
 
 
-def run(config: Config, output: Path) -> None:
+def run(config: Config, paper: str, output: Path) -> None:
     """Run the step; see the module docstring."""
     machine.pin_threads()
     folder = fingerprints.compiled_dir()
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    todo = combinations(config)
+    todo = combinations(config.papers[paper])
     with lock(folder / "compile.lock"):
         from svmrepro.solvers import warm
 
         began, send = time.process_time(), channel.sender()
-        for done, (solver, kernel, storage) in enumerate(todo, 1):
-            warm(solver, kernel, storage)
+        for combination in todo:
+            warm(*combination)
             if send is not None:
-                send({"compiled": done})
+                send({"compiled": " ".join(combination)})
         seconds = time.process_time() - began
     print(f"compiled code for {len(todo)} combinations is ready ({seconds:.0f} s of CPU)", file=sys.stderr)
     atomic_write(output, "".join(f"{' '.join(parts)}\n" for parts in todo))

@@ -102,6 +102,8 @@ low_estimate = finding(0.9, 0.5, 1.3)
         ("any", [bad, straddling], UNDECIDED),
         ("most", [good, good, bad], HOLDS),
         ("most", [good, bad], FAILS),
+        ("nearly-all", [good] * 9 + [bad], HOLDS),
+        ("nearly-all", [good] * 8 + [bad], FAILS),
         ("all", [good, small], TOO_SMALL),  # neither holds nor does not
         ("all", [good, small, straddling], UNDECIDED),
         ("all", [good, small, bad], FAILS),
@@ -140,7 +142,7 @@ WRONG = (
     ({"quantity": {"kind": "exponent", "experiments": ["adult-linear"]}}, "key 'contender' is missing"),
     ({"quantity": {**ENTRY["quantity"], "experiments": ["adult-liner"]}}, "did you mean 'adult-linear'?"),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
-    ({"over": "some"}, "over: must be one of all, any, most, together, not 'some'"),
+    ({"over": "some"}, "over: must be one of all, any, most, nearly-all, together, not 'some'"),
     ({"kind": "minor"}, "kind: must be one of "),
     ({"kind": "by construction"}, "because: missing"),
     ({"because": "so it is"}, "because: is for claims of kind 'by construction' only"),

@@ -138,7 +138,7 @@ def test_two_ranks_are_roc_area() -> None:
     problem = Problem(X, 2 * y - 1, 1.0, bias=False)
     solution, found = judged(problem, "svmperf-ordinal", 1e-4)
     f = X @ solution.weights
-    total, m = pair_loss(y, f)
+    total, m, _ = pair_loss(y, f)
     swapped = np.count_nonzero(f[y == 1][:, None] <= f[y == 0][None, :]) / m
     assert swapped <= total / m  # the loss bounds 1 minus the area
     classifier = dataclasses.replace(judged(problem, "svmperf", 1e-4)[0], loss="pairs")

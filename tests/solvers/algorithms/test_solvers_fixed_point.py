@@ -255,3 +255,15 @@ def test_hard_dense_problems_are_not_called_optimal_wrongly(form: str, C: float,
     solution = solve(problem, "smo-newton", verify=False, iteration_limit=300_000)
     assert solution.status in ("optimal", "iteration_limit")
     assert solution.status != "optimal" or certify(problem, solution).passes(1e-3, 1.0)
+
+
+def test_the_first_pair_is_the_best_one_before_fixed_point_is_on() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((2000, 60)) < 0.2).astype(float)
+    y = np.where(np.arange(2000) < 3, -1.0, 1.0)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(0.1), storage="bits")
+    moved = [
+        np.flatnonzero(solve(problem, name, eps=1e-9, iteration_limit=1, verify=False).alpha)
+        for name in ("pasmo", "smo-newton")
+    ]
+    assert moved[0].size == 2 and moved[0].tolist() == moved[1].tolist()

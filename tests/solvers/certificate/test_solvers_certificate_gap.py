@@ -45,7 +45,7 @@ def test_pair_loss_of_many(n: int, ranks: int) -> None:
     y = rng.permutation(np.arange(n) % ranks).astype(float)
     f = np.round(rng.normal(size=n), 1)  # ties, and differences of just 1
     higher = y[:, None] > y[None, :]
-    total, m = pair_loss(y, f)
+    total, m, _ = pair_loss(y, f)
     assert m == np.count_nonzero(higher)
     assert total == pytest.approx(float((np.maximum(0.0, 1 - f[:, None] + f[None, :]) * higher).sum()))
 

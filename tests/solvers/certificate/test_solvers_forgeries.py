@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import cloud, judged, objective
-from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers import Kernel, Problem, Solution, Start, certify, solve
 from svmrepro.solvers.decomposition import second_order
 
 EPS = 1e-3
@@ -112,3 +112,82 @@ def test_verification_takes_the_word_back(monkeypatch: pytest.MonkeyPatch) -> No
     X, y = cloud(4000, 3, 9)
     large = Problem(X, np.random.default_rng(0).permutation(y), 0.01, Kernel.gaussian(0.3))
     assert solve(large, "smo2", eps=0.1).status == "stalled"
+
+
+class _Incomparable(np.ndarray):
+    """An array of which no entry is less or more than anything."""
+
+    def __lt__(self, other: Any) -> Any:
+        return np.zeros(self.shape, dtype=bool)
+
+    __gt__ = __lt__
+
+
+def test_an_array_cannot_compare_as_it_likes() -> None:
+    problem = Problem(*cloud(50, 3, 1), 1.0, Kernel.gaussian(0.5))
+    forged = Solution(np.zeros(50).view(_Incomparable), None, 0.0, "optimal", 0, 0)
+    assert certify(problem, forged).max_violation == 1.0
+
+
+def test_complex_multipliers_are_refused() -> None:
+    problem = Problem(*cloud(50, 3, 1), 1.0, Kernel.gaussian(0.5))
+    with pytest.raises(ValueError, match="alpha must be an array of real numbers"):
+        certify(problem, Solution(np.zeros(50, dtype=complex), None, 0.0, "optimal", 0, 0))
+
+
+@pytest.mark.parametrize("promise", ["gap", "relative gap"])
+@pytest.mark.parametrize("C", [1.0, 1e308])
+def test_an_infinite_gap_is_within_nothing(promise: str, C: float) -> None:
+    problem = Problem(*cloud(50, 3, 1), C, bias=False)
+    huge = Solution(np.zeros(50), np.full(3, 1e200), 0.0, "optimal", 0, 0, promise=promise)
+    assert not certify(problem, huge).passes(EPS, 1.0)
+
+
+def test_an_unknown_promise_is_refused() -> None:
+    problem = Problem(*cloud(50, 3, 1), 1.0, bias=False)
+    with pytest.raises(ValueError, match="promise 'none' unknown"):
+        certify(problem, Solution(np.zeros(50), np.zeros(3), 0.0, "optimal", 0, 0, promise="none"))
+
+
+def test_the_loss_of_pairs_does_not_cancel() -> None:
+    n, far = 20_000, 1e11 + 0.2
+    X = np.column_stack((np.append(np.zeros(n), 1.0), np.full(n + 1, far)))
+    problem = Problem(X, np.append(np.zeros(n), 1.0), 1e6 / (n + 1), bias=False)
+    witness = np.zeros(1), np.zeros((1, 2))
+    weights = np.array([0.9, 1.0])  # each of the n pairs has a loss of 0.1
+    forged = Solution(None, weights, 0.0, "optimal", 0, 0, loss="pairs", promise="gap", witness=witness)
+    found = certify(problem, forged)
+    assert found.gap >= 1e5 and not found.passes(EPS, 1.0)
+
+
+def test_nobody_knows_the_sample() -> None:
+    n, kernel = 1200, Kernel.gaussian(0.5)
+    X, _ = cloud(n, 3, 5)
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    known = np.sort(np.random.default_rng(0).choice(n, 300, replace=False))
+    part = solve(Problem(X[known], y[known], 10.0, kernel), "smo2")
+    assert part.alpha is not None
+    alpha = np.zeros(n)
+    alpha[known] = part.alpha
+    problem, forged = Problem(X, y, 10.0, kernel), Solution(alpha, None, part.bias, "optimal", 1, 1)
+    assert certify(problem, forged, sample=300, seed=0).passes(EPS, 1.0)  # as drawn beforehand
+    found = certify(problem, forged, sample=300), certify(problem, forged, sample=300)
+    assert found[0].sample_seed != found[1].sample_seed
+    assert not any(each.passes(EPS, 1.0) for each in found)
+
+
+def test_a_sample_of_a_linear_problem_is_all_of_it() -> None:
+    problem = Problem(*cloud(300, 3, 3), 1.0)
+    honest = solve(problem, "smo2")
+    assert honest.weights is not None
+    wrong = dataclasses.replace(honest, weights=-honest.weights)
+    found = certify(problem, wrong, sample=100)
+    assert found.sampled == 0 and not found.passes(EPS, 1.0)
+
+
+def test_a_wrong_gradient_at_the_start_is_found_out() -> None:
+    n = 41_000
+    X = np.random.default_rng(2).normal(size=(n, 100))  # too large for a quick check
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    start = Start(np.zeros(n), np.zeros(n), 0.0)
+    assert solve(Problem(X, y, 1.0), "smo-newton", start=start).status == "stalled"

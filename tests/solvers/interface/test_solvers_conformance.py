@@ -87,6 +87,17 @@ def restless(problem: Problem, eps: float, time_limit: float | None) -> Any:
     return good(problem, eps * next(TURNS), time_limit)
 
 
+KEPT: dict[int, Any] = {}
+DRAWS = np.random.default_rng(0)
+
+
+def forgetful(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    """Return each time another answer, in the same array."""
+    alpha = KEPT.setdefault(problem.n, np.zeros(problem.n))
+    alpha[:] = DRAWS.random(problem.n) * problem.bounds
+    return SimpleNamespace(alpha=alpha, bias=0.0, status="stalled")
+
+
 def stubborn(problem: Problem, eps: float, time_limit: float | None) -> Any:
     answer, began = good(problem, eps, None), time.process_time()
     while time_limit is not None and time_limit < 1 and time.process_time() - began < 1.5:
@@ -112,6 +123,7 @@ BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "with bias": (with_bias, "bias", "called optimal: bias must be 0"),
     "careless": (careless, "inputs", "changed: y"),
     "restless": (restless, "repeatable", "alpha differs"),
+    "forgetful": (forgetful, "repeatable", "alpha differs"),
     "stubborn": (stubborn, "time", "s of CPU at a limit of 0.25 s"),
 }
 
