@@ -150,7 +150,7 @@ def test_an_unknown_promise_is_refused() -> None:
 
 
 def test_the_loss_of_pairs_does_not_cancel() -> None:
-    n, far = 20_000, 1e11 + 0.2
+    n, far = 90_000, 1e11 + 0.2
     X = np.column_stack((np.append(np.zeros(n), 1.0), np.full(n + 1, far)))
     problem = Problem(X, np.append(np.zeros(n), 1.0), 1e6 / (n + 1), bias=False)
     witness = np.zeros(1), np.zeros((1, 2))
