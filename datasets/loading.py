@@ -220,18 +220,29 @@ def load(
     data = encoded(read_stored(entry, subset, stored, data_dir), encoding)
     drawn = f"all rows of {subset.name}" if rows == subset.rows else f"the first {rows} rows of {subset.name}"
     if part == "train" and rows < subset.rows and entry.subset_seed is not None:
-        # The rows of the next smaller training set stay in front.
-        fixed = max((size for name in entry.subsets if (size := entry.parts[name].rows) <= rows), default=0)
-        chosen = fixed + subset_rows(rows - fixed, subset.rows - fixed, entry.subset_seed)
-        chosen = np.concatenate([np.arange(fixed), chosen])
-        data = ExampleSet(X=data.X[chosen], y=data.y[chosen])
-        drawn += f" as permuted by seed {entry.subset_seed}"
-        drawn += f" after the first {fixed}" if fixed else ""
+        data, more = _drawn(entry, subset, data, rows, entry.subset_seed)
+        drawn = f"{rows} rows of {subset.name}, {more}" if entry.subsets_apart else f"{drawn} {more}"
     origins: dict[str, object] = {"files": [*stored]}
     for fact in ("sha256", "origin"):
         values = [getattr(file, fact) for file in stored.values()]
         origins[fact] = values if len(values) > 1 else values[0]
     return _dataset(name, data, rows, n, drawn, origins | said)
+
+
+def _drawn(
+    entry: DownloadedEntry, subset: Part, data: ExampleSet, rows: int, seed: int
+) -> tuple[ExampleSet, str]:
+    """Return the examples that a seed draws from a training set, and how."""
+    if entry.subsets_apart:
+        chosen = np.sort(subset_rows(rows, subset.rows, seed))
+        how = f"drawn by seed {seed}, in the file's order"
+    else:
+        # The rows of the next smaller training set stay in front.
+        fixed = max((size for name in entry.subsets if (size := entry.parts[name].rows) <= rows), default=0)
+        chosen = fixed + subset_rows(rows - fixed, subset.rows - fixed, seed)
+        chosen = np.concatenate([np.arange(fixed), chosen])
+        how = f"as permuted by seed {seed}" + (f" after the first {fixed}" if fixed else "")
+    return ExampleSet(X=data.X[chosen], y=data.y[chosen]), how
 
 
 def _dataset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -193,6 +194,11 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
     def rows(self) -> int:
         """Number of rows of the largest training set."""
         return self.parts[self.subsets[-1]].rows
+
+    @property
+    def subsets_apart(self) -> bool:
+        """Whether the training sets have files of their own, which do not begin with the next smaller one."""
+        return not all(a.begins(b) for a, b in pairwise(self.parts[name] for name in self.subsets))
 
     @property
     def numeric_labels(self) -> dict[float, float]:

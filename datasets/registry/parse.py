@@ -5,10 +5,10 @@ Keys of a downloaded set
     ``binary``, ``labels`` (label in the file -> -1 or +1); ``drawn``, a description of how training examples
     are drawn; ``subsets``, the training sets, smallest first; ``test``, the test set; ``aliases``, size
     printed in a paper -> rows of the file; ``files``; ``parts``; ``dense``, true for an array, false for a
-    CSR matrix; ``subset_seed``, for sets without subset files from a paper: sizes between those of
-    ``subsets`` are drawn by the permutation of this seed (:mod:`svmrepro.datasets.permutations`), not in the
-    file's order; ``obtain``, instructions for files that no host gives to programs. ``subsets`` and ``test``
-    name files or parts.
+    CSR matrix; ``subset_seed``: sizes between those of ``subsets`` are drawn by the permutation of this seed
+    (:mod:`svmrepro.datasets.permutations`), in its order, or, if the subsets are files of their own, from the
+    next larger file in the file's order; without it, they are the first rows; ``obtain``, instructions for
+    files that no host gives to programs. ``subsets`` and ``test`` name files or parts.
 
 Keys of a part, a training or test set that is not a single file
     ``examples``, a file, or a list of files that are concatenated; ``labels``, the label file, for formats
@@ -60,7 +60,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
-from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct, structs
@@ -223,8 +222,7 @@ def _check_reading(entry: DownloadedEntry, at: Key) -> None:
     readers, labels = _readers(entry), dict(entry.labels)
     delimited = readers == {"delimited"}
     signed = {-1, 1} <= set(labels.values()) <= {-1, 1, None}
-    nested = all(a.begins(b) for a, b in pairwise(entry.parts[name] for name in entry.subsets))
-    by_topic, by_variable, seeded = (x is not None for x in (entry.topic, entry.variable, entry.subset_seed))
+    by_topic, by_variable = entry.topic is not None, entry.variable is not None
     for key, what, wrong in (
         ("labels", f"{labels} is not a mapping of labels to -1 and 1", not by_topic and not signed),
         ("labels", "the topic stands in their place", by_topic and labels),
@@ -243,7 +241,6 @@ def _check_reading(entry: DownloadedEntry, at: Key) -> None:
         ("standard", "only the reader delimited has it", entry.standard and not delimited),
         ("standard", "more pairs than features", len(entry.standard) > entry.features),
         ("dense", "binary data come as a CSR matrix", entry.dense and entry.binary),
-        ("subset_seed", "the set has subsets in files of their own", seeded and not nested),
     ):
         if wrong:
             raise Fault((*at, key), what)

@@ -83,11 +83,6 @@ def test_faults_are_named(old, new, message):
 
 
 def test_keys_that_do_not_go_together():
-    files = TOY.replace("subsets: [toy]", "subsets: [toy, more]\n    subset_seed: 1").replace(
-        "      toy:\n", f"      more: {{rows: 20, bytes: 9, sha256: {'a' * 64}}}\n      toy:\n"
-    )
-    with pytest.raises(RegistryError, match=r"toy\.subset_seed: the set has subsets in files of their own"):
-        parse_registry(files)
     pairs = TOY.replace("libsvm", "delimited\n    standard: [[0, 1], [0, 1]]").replace("13", "1")
     with pytest.raises(RegistryError, match=r"toy\.standard: more pairs than features"):
         parse_registry(pairs)

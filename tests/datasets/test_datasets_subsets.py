@@ -96,3 +96,33 @@ def test_the_file_of_all_sets_is_as_good(monkeypatch, mirror, tmp_path):
     assert np.array_equal(data.X, VALUES[ORDER - 1]) and np.array_equal(data.y, SIGNS[ORDER - 1])
     assert (tmp_path / "raw" / "toy" / "all.mat").exists()
     assert not (tmp_path / "raw" / "toy" / "toy.csv").exists()
+
+
+APART = one_set("""
+reader: libsvm
+features: 1
+labels: {-1: -1, 1: 1}
+drawn: by subset_seed
+subsets: [small, large]
+subset_seed: 7
+files:
+  small: {rows: 20, positives: 5, bytes: BYTES_OF_SMALL, sha256: SHA_OF_SMALL}
+  large: {rows: 200, positives: 50, bytes: BYTES_OF_LARGE, sha256: SHA_OF_LARGE}
+""")
+
+
+def test_a_size_between_two_files_is_a_sample_of_the_larger_one(monkeypatch, tmp_path):
+    text = APART
+    for name, rows in (("small", 20), ("large", 200)):
+        content = "".join(f"{1 if k < rows // 4 else -1} 1:{k + 1}\n" for k in range(rows)).encode()
+        put(tmp_path / "mirror" / "toy" / name, content)
+        text = text.replace(f"BYTES_OF_{name.upper()}", str(len(content)))
+        text = text.replace(f"SHA_OF_{name.upper()}", sha(content))
+    use_registry(monkeypatch, text)
+    data = datasets.load("toy", 100, mirror=tmp_path / "mirror", data_dir=tmp_path / "data")
+    values = np.asarray(data.X.toarray()).ravel()
+    assert (np.diff(values) > 0).all() and values.max() > 100  # in the file's order, and not its beginning
+    assert 15 <= (data.y > 0).sum() <= 35  # all 50 positive examples come first in the file
+    assert data.provenance["rows"] == "100 rows of large, drawn by seed 7, in the file's order"
+    whole = datasets.load("toy", 20, mirror=tmp_path / "mirror", data_dir=tmp_path / "data")
+    assert whole.provenance["rows"] == "all rows of small"

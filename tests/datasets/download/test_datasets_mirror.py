@@ -83,12 +83,12 @@ def as_rows(data):
 
 
 def sets_with_a_file(in_files):
-    """Return sets whose largest file is available, with a file per size or permuted by a seed."""
+    """Return sets whose largest file is available, with a file per size or one file."""
     known = registry().downloaded.items()
     return [
         name
         for name, entry in known
-        if (entry.subset_seed is None) == in_files and (name, entry.subsets[-1]) in FILES
+        if entry.subsets_apart == in_files and (name, entry.subsets[-1]) in FILES
     ]
 
 
@@ -100,6 +100,17 @@ def test_subsets_in_files_are_nested(name, data_dir):
     assert len(rows) > 1
     for small, large in pairwise(rows):
         assert is_ordered_subsequence(small, large)
+
+
+@pytest.mark.parametrize("name", sets_with_a_file(in_files=True))
+def test_sizes_between_files_are_fair_samples(name, data_dir):
+    entry = registry().downloaded[name]
+    whole = load(entry, entry.subsets[-1], data_dir)
+    n = (entry.parts[entry.subsets[-2]].rows + entry.rows) // 2
+    part = datasets.load(name, n, data_dir=data_dir, download=False)
+    assert is_ordered_subsequence(as_rows(part), as_rows(whole))
+    share = (whole.y > 0).mean()
+    assert abs((part.y > 0).mean() - share) < 5.0 * np.sqrt(share * (1.0 - share) / n)
 
 
 @pytest.mark.parametrize("name", sets_with_a_file(in_files=False))
