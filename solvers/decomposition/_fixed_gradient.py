@@ -88,14 +88,12 @@ class FixedGradient(NamedTuple):
     screen: Screen
 
 
-def build_fixed(
-    n: int, table: Any, tiny: float, used: int, wrong: float = 0.0, screen: Screen | None = None
-) -> FixedGradient:
+def build_fixed(table: Any, tiny: float, used: int, wrong: float, n: int, screen: Screen) -> FixedGradient:
     """Return the gradient in fixed point of n examples, not yet valid.
 
     ``table``, shape (256,), has the kernel values of distances, of which those below ``used`` occur; it is
     empty if rows are in single precision, whose entries are wrong by at most ``wrong``. ``tiny`` replaces a
-    smaller curvature. ``screen``: the state's, which is kept up to date; None for one of its own.
+    smaller curvature. ``screen``: the state's, which is kept up to date.
     """
     curvatures = np.maximum(2.0 * (table[:1] - table), tiny)
     fixed = FixedGradient(
@@ -103,7 +101,7 @@ def build_fixed(
         changes=np.zeros(table.size, dtype=np.int32),
         inverses=(1.0 / curvatures).astype(np.float32),
         scalars=zeroed(FixedScalars),
-        screen=build_screen(n, table, tiny) if screen is None else screen,
+        screen=screen,
     )
     if table.size:
         fixed.scalars.used, fixed.scalars.unit = used, UNIT
@@ -112,7 +110,9 @@ def build_fixed(
 
 
 #: A state with a gradient in fixed point, and its type.
-EXAMPLE = allocate(np.ones(1), np.ones(1), 1, 1)._replace(screen=build_fixed(1, np.ones(256), 1.0, 1))
+EXAMPLE = allocate(np.ones(1), np.ones(1), 1, 1)._replace(
+    screen=build_fixed(np.ones(256), 1.0, 1, 0.0, 1, build_screen(1, np.ones(256), 1.0))
+)
 FIXED_STATE = typeof(EXAMPLE)
 
 

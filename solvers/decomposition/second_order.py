@@ -223,7 +223,7 @@ class SecondOrderRun:
             used = self.store.table.size
             table = self.panel.table if precision == "distance" else np.zeros(0)
             wrong = row_error(problem) if self.rounded else 0.0
-            gradient_of = build_fixed(n, table, float(scalars.tiny), used, wrong, self.state.screen)
+            gradient_of = build_fixed(table, float(scalars.tiny), used, wrong, n, self.state.screen)
             self.iterated = self.state._replace(screen=gradient_of)
         threads = int(options.get("threads", 1))
         self.helpers = Helpers(self, threads, precision, LEAST) if threads > 1 and n >= LEAST else None
@@ -267,10 +267,7 @@ class SecondOrderRun:
 
 
 def precision_of(problem: Problem, single: bool = False) -> str:
-    """Return the precision in which kernel rows are kept.
-
-    ``single`` counts for rows that do not fit into bytes, if single precision can hold their values.
-    """
+    """Return the precision in which kernel rows are kept; ``single`` counts if bytes do not hold them."""
     plain = "single" if single and in_single_range(problem) else "double"
     return {"entries": "byte", "distances": "distance", None: plain}[bytes_hold(problem)]
 

@@ -203,8 +203,15 @@ class Plan:
 
     def compiled(self, paper: str) -> str:
         """Return the marker file written once all combinations of a paper are compiled."""
-        key = digest(self.combinations(paper))[:12]
-        return self.compiled_file.format(paper=paper, combinations=key)
+        return self._compiled[paper]
+
+    @cached_property
+    def _compiled(self) -> dict[str, str]:
+        # Each of thousands of jobs asks for its paper's.
+        keys = {paper: digest(self.combinations(paper))[:12] for paper in self.config.papers}
+        return {
+            paper: self.compiled_file.format(paper=paper, combinations=key) for paper, key in keys.items()
+        }
 
     # -- measurements -------------------------------------------------------------------------------
 
