@@ -23,6 +23,8 @@ exponents ``t_ij``
 
     E_i <= g_(d+5) sum_j |c_j k_ij| t_ij + 2 u S_i.
 
+As ``t exp(-t) <= 1/e``, the sum is at most ``sum_j |c_j| / e``, which does where it is small.
+
 *Polynomial kernel.* With ``b_ij = a x.z + c`` and degree p,
 
     E_i <= p g_(d+p+3) sum_j |c_j| |b_ij|^(p-1) (|a| |x_i| |z_j| + |c|).
@@ -57,6 +59,7 @@ _BLOCK_BYTES = 16 * 2**20
 _MOST_ROWS = _BLOCK_BYTES // (8 * _COLUMNS)
 _WIDE = 4096  # above this many columns, sparse rows are multiplied as sparse
 _GOOD_ENOUGH = 1e-10  # acceptable relative error of kernel values
+_NEGLIGIBLE = 1e-10  # error of a sum that no tolerance notices
 _HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
 _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _WHOLE = 2.0**26
@@ -198,10 +201,24 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
     return gram
 
 
-def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector) -> Sum:
-    """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
+def matrix_sums(
+    kernel: Kernel,
+    X: Any,
+    gram: npt.NDArray[np.float64],
+    c: Vector,
+    order: npt.NDArray[np.int64] | None = None,
+) -> Sum:
+    """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`.
+
+    Row i of X is row ``order[i]`` of the matrix, by default row i.
+    """
     if kernel.name != "gaussian":
         return kernel_sums(kernel, X, X, c)  # the bounds of other kernels need more than the kernel values
+    if order is not None:
+        moved = np.empty_like(c)
+        moved[order] = c
+        found = matrix_sums(kernel, X, gram, moved)
+        return Sum(found.value[order], found.error[order])
     metric, size = _Metric(kernel, X, X), float(np.abs(c).sum())
     found = _column_sums(gram, c, metric.relative)
     error = found.error + _exponents(kernel) * size
@@ -213,9 +230,12 @@ def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64], c: Vector
 def _distance_errors(K: npt.NDArray[np.float64], c: Vector, d: int) -> Vector:
     """Bound the errors of ``K c`` that come from squared distances t summed over d features.
 
-    A relative error e of t changes exp(-t) by e t exp(-t) = -e K log K. The error of K itself changes that
-    by no more than K's own rounding.
+    A relative error e of t changes exp(-t) by e t exp(-t) = -e K log K, at most e / exp(1). The error of K
+    itself changes that by no more than K's own rounding.
     """
+    most = growth(d + 5) * (math.exp(-1.0) + 4.0 * UNIT) * float(np.abs(c).sum())
+    if most <= _NEGLIGIBLE:
+        return np.full(len(K), most)  # logarithms take longer than all else
     from scipy.special import xlogy  # imported here to keep `import svmrepro.solvers` light
 
     support = np.flatnonzero(c)

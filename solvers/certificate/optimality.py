@@ -98,6 +98,7 @@ def certify(
     solution: Solution,
     gram: npt.NDArray[np.float64] | None = None,
     *,
+    order: npt.NDArray[np.int64] | None = None,
     sample: int | None = None,
     seed: int | None = None,
 ) -> Certificate:
@@ -112,6 +113,8 @@ def certify(
         the lower bound comes from its multipliers or ``witness`` if it has them, else from a search.
     gram : ndarray of float64, shape (n, n), optional
         The problem's :func:`gram_matrix`, computed once to judge several solutions on the same examples.
+    order : ndarray of int64, shape (n,), optional
+        Where each example of the problem is in ``gram``, if that has them in another order.
     sample : int, optional
         Check the KKT conditions at this many examples. By default all are checked; above 5e10 kernel values,
         20,000. A linear kernel is quick to check, so all examples always are.
@@ -150,7 +153,7 @@ def certify(
         sample = _SAMPLE
     if sample is not None and sample < problem.n and problem.kernel.name != "linear":
         return _certify_sample(problem, solution, sample, secrets.randbits(63) if seed is None else seed)
-    return _certify_kkt(problem, solution, gram)
+    return _certify_kkt(problem, solution, gram, order)
 
 
 def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
@@ -287,7 +290,12 @@ class _Margins:
         return np.asarray(below + self.alpha * np.maximum(self.error - self.m, 0.0))
 
 
-def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | None) -> Certificate:
+def _certify_kkt(
+    problem: Problem,
+    solution: Solution,
+    gram: npt.NDArray[np.float64] | None,
+    order: npt.NDArray[np.int64] | None,
+) -> Certificate:
     """Judge multipliers by the Karush-Kuhn-Tucker conditions."""
     alpha, y, kernel, w = solution.alpha, problem.y, problem.kernel, solution.weights
     assert alpha is not None
@@ -296,7 +304,7 @@ def _certify_kkt(problem: Problem, solution: Solution, gram: npt.NDArray[np.floa
     if v is not None:
         g = outputs(problem.X, v)
     elif gram is not None:
-        g = matrix_sums(kernel, problem.X, gram, signed)
+        g = matrix_sums(kernel, problem.X, gram, signed, order)
     else:
         g = kernel_sums(kernel, problem.X, problem.X, signed)
     seen = _Margins(problem, solution, slice(None), g)

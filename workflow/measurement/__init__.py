@@ -2,6 +2,7 @@
 
 contender_run  one run: clock, meter, certificate
 grid_run       one run over a grid of C and gamma
+judge_matrices kernel matrices that the certificates of several runs share
 flagged_runs   whether other load makes a run's seconds doubtful
 noise          what may disturb a run's seconds: state of the processor, limits; pinning
 instructions   counts of instructions by perf

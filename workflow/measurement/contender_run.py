@@ -7,12 +7,12 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from svmrepro.solvers import (
     MEASURES,
     SOLVERS,
@@ -20,7 +20,6 @@ from svmrepro.solvers import (
     Problem,
     Solution,
     certify,
-    gram_matrix,
     solve,
     user_functions,
     warm,
@@ -35,6 +34,7 @@ from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
+from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices, Shared
 from svmrepro.workflow.measurement.machine import copy_bandwidth
 from svmrepro.workflow.measurement.meter import Meter, load_average, release_memory
 
@@ -42,9 +42,6 @@ from svmrepro.workflow.measurement.meter import Meter, load_average, release_mem
 OVERRUN = 1.1
 #: ... and this many seconds, because solvers check the clock only now and then.
 OVERRUN_GRAIN = 0.1
-
-#: Maximum size in bytes of the kernel matrix that the judge keeps for all solutions of the same examples.
-GRAM_BYTES = 2**29
 
 #: Most points of a trace in a record.
 TRACE_POINTS = 100
@@ -63,7 +60,8 @@ class ContenderRuns:
 
     ``encode`` returns the same examples in a named encoding, for contenders that ask for one. ``point`` is
     the value on the experiment's axis, if it has one; ``test`` holds examples (k, d) and labels (k,) of the
-    test set for its measures. ``instructions`` counts those of each run.
+    test set for its measures. ``instructions`` counts those of each run. ``matrix`` returns the judge's
+    kernel matrix of a problem in a named encoding.
 
     Each representation is built once per storage and shared by the contenders that use it. A user's own
     solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor
@@ -80,6 +78,7 @@ class ContenderRuns:
         point: float | None = None,
         test: tuple[Any, Any] | None = None,
         instructions: Instructions | None = None,
+        matrix: Callable[[Problem, str | None], Shared | None] | None = None,
     ) -> None:
         self._experiment = experiment
         self._bound, self._eps = experiment.bound(len(y), point), experiment.tolerance(point)
@@ -90,8 +89,7 @@ class ContenderRuns:
         self._examples: dict[str | None, Any] = {None: X}
         self._problems: dict[tuple[str, bool, str | None], Problem] = {}
         self._ready: set[str] = set()
-        #: Kernel matrices of the judge, by encoding.
-        self._grams: dict[str | None, npt.NDArray[np.float64]] = {}
+        self._matrix = matrix or partial(JudgeMatrices().of, examples=None)
 
     def prepare(self, contender: Contender) -> Problem:
         """Build the representation and load the compiled code that a contender needs. None of this is timed.
@@ -116,18 +114,6 @@ class ContenderRuns:
                     solver.prepare(problem, self._tolerance(contender))
             self._ready.add(contender.label)
         return problem
-
-    def _gram(self, contender: Contender, problem: Problem) -> npt.NDArray[np.float64] | None:
-        """Return the judge's kernel matrix, shared by all solutions of the same examples; None if not kept.
-
-        It is also used for the first solution. After a restart another solution may be the first in its
-        process, and the last digits of a certificate must not depend on that.
-        """
-        if problem.kernel.name == "linear" or 8 * problem.n**2 > GRAM_BYTES:
-            return None
-        if contender.encoding not in self._grams:
-            self._grams[contender.encoding] = gram_matrix(problem)
-        return self._grams[contender.encoding]
 
     def _tolerance(self, contender: Contender) -> float:
         """Return a contender's stopping tolerance."""
@@ -191,7 +177,11 @@ class ContenderRuns:
             "load_after": load_average(),
             **_counts_and_times(solution, meter),
             **certified(
-                problem, solution, contender, self._tolerance(contender), self._gram(contender, problem)
+                problem,
+                solution,
+                contender,
+                self._tolerance(contender),
+                self._matrix(problem, contender.encoding),
             ),
             "performance": self._performance(problem, solution),
         }
@@ -298,7 +288,7 @@ def certified(
     solution: Solution,
     contender: Contender,
     eps: float,
-    gram: npt.NDArray[np.float64] | None,
+    shared: Shared | None,
 ) -> dict[str, Any]:
     """Certify a solution; one that fails is no result, whatever status the solver reports."""
     if solution.status in _LIMIT_STATUSES:
@@ -310,7 +300,8 @@ def certified(
     if limit is not None and solution.cpu_seconds > threads * OVERRUN * limit + OVERRUN_GRAIN:
         # The solver ignored its limit. Accepting the result would lead to repeats and to larger sizes.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
-    certificate = certify(problem, solution, gram)
+    matrix, order = shared or (None, None)
+    certificate = certify(problem, solution, matrix, order=order)
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else user_functions.TOLERANCE_FACTOR
     passed = certificate.passes(eps, factor)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, gram_matrix, solve_grid, warm
+from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve_grid, warm
 from svmrepro.solvers.caches import kept_memory
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
-from svmrepro.workflow.measurement.contender_run import GRAM_BYTES, ContenderRuns, certified, solver_of
+from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
+from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.meter import Meter, load_average
 
 #: Fields of a certificate that are summed over the cells.
@@ -43,15 +44,15 @@ class GridRuns(ContenderRuns):
         certificates: list[dict[str, Any]] = []
         seconds = wall_seconds = 0.0
         failed: dict[str, Any] | None = None
-        gram, gamma = None, None
+        matrices = JudgeMatrices()
         kept_memory.release()  # once: the cells are one call
         with Meter() as meter:  # certificates run in this process: no other load
             for problem, solution in self._solutions(contender):
-                if problem.kernel.gamma != gamma and 8 * problem.n**2 <= GRAM_BYTES:
-                    gram = None  # not two of them at once
-                    gram = gram_matrix(problem)
                 gamma = problem.kernel.gamma
-                found = certified(problem, solution, contender, eps, gram)
+                # cells of one gamma share it
+                found = certified(
+                    problem, solution, contender, eps, matrices.of(problem, None, examples=gamma)
+                )
                 seconds += solution.cpu_seconds
                 wall_seconds += solution.wall_seconds
                 certificate = found.get("certificate") or {}

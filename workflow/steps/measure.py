@@ -16,8 +16,9 @@ import os
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import Config, Contender, Experiment, jobs, paths
@@ -33,6 +34,9 @@ from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, dump_l
 from svmrepro.workflow.measurement.noise import pin_processor
 from svmrepro.workflow.measurement.open_runs import OpenRuns
 from svmrepro.workflow.steps._command_line import run_step
+
+if TYPE_CHECKING:
+    from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 
 
 class _Last:
@@ -65,6 +69,12 @@ class Measurer:
         self._open = OpenRuns(experiment, config.shuffle, self._journal.lines())
         #: The examples are the same for all points of an axis, the test set for all rows with its seed.
         self._data, self._test = _Last(), _Last()
+
+    @cached_property
+    def _matrices(self) -> JudgeMatrices:
+        from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices  # needs the solvers
+
+        return JudgeMatrices()
 
     def measure(self, instance: Instance) -> list[dict[str, Any]]:
         """Measure the missing runs of an instance; return all of its valid lines, by repeat and contender.
@@ -108,6 +118,11 @@ class Measurer:
             point=instance.point,
             test=test,
             instructions=self._instructions,
+            matrix=partial(
+                self._matrices.of,
+                examples=(instance.n, instance.sample),
+                permutation=None if self._experiment.resample else instance.permutation,
+            ),
         )
         for contender, repeat in self._open.runs(instance, stopped):
             with self._progress.run(instance, contender, repeat) as report:

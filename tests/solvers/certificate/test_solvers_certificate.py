@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -133,3 +134,38 @@ def test_kernel_sums_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
                 parts = reference_kernels.kernel_product(kernel, form(A), form(B), coefficients)
                 assert parts == pytest.approx(whole, rel=1e-12)
         assert not reference_kernels.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9], ids=["small", "large"])  # of the coefficients
+def test_errors_of_sums_with_distances_from_differences(size: float) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 3)) + 1e6 * np.repeat([0.0, 1.0], 6)[:, None]
+    c, kernel, order = size * rng.normal(size=12), Kernel.gaussian(gamma=0.3), rng.permutation(12)
+    exact = exact_gaussian_sums(X, c, 0.3)
+    matrix = reference_kernels.kernel_matrix(kernel, X)
+    moved = reference_kernels.kernel_matrix(kernel, X[np.argsort(order)])
+    for found in (
+        reference_kernels.kernel_sums(kernel, X, X, c),
+        reference_kernels.matrix_sums(kernel, X, matrix, c),
+        reference_kernels.matrix_sums(kernel, X, moved, c, order),
+    ):
+        for value, error, true in zip(found.value, found.error, exact, strict=True):
+            assert abs(Decimal(float(value)) - true) <= Decimal(float(error)) <= Decimal(1e-13 * size)
+
+
+def exact_gaussian_sums(X: Any, c: Any, gamma: float) -> list[Decimal]:
+    """Return ``sum_j c_j exp(-gamma |x_i - x_j|^2)`` for all i, to 40 digits."""
+    with localcontext() as context:
+        context.prec = 40
+        rows, coefficients = [[Decimal(float(v)) for v in x] for x in X], [Decimal(float(v)) for v in c]
+        return [
+            sum(
+                (
+                    coefficient
+                    * (-Decimal(gamma) * sum((a - b) ** 2 for a, b in zip(x, z, strict=True))).exp()
+                    for z, coefficient in zip(rows, coefficients, strict=True)
+                ),
+                Decimal(0),
+            )
+            for x in rows
+        ]
