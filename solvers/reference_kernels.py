@@ -23,7 +23,7 @@ exponents ``t_ij``
 
     E_i <= g_(d+5) sum_j |c_j k_ij| t_ij + 2 u S_i.
 
-As ``t exp(-t) <= 1/e``, the sum is at most ``sum_j |c_j| / e``, which does where it is small.
+As ``t exp(-t) <= 1/e``, the sum is at most ``sum_j |c_j| / e``; that is used where it is small enough.
 
 *Polynomial kernel.* With ``b_ij = a x.z + c`` and degree p,
 
@@ -59,7 +59,7 @@ _BLOCK_BYTES = 16 * 2**20
 _MOST_ROWS = _BLOCK_BYTES // (8 * _COLUMNS)
 _WIDE = 4096  # above this many columns, sparse rows are multiplied as sparse
 _GOOD_ENOUGH = 1e-10  # acceptable relative error of kernel values
-_NEGLIGIBLE = 1e-10  # error of a sum that no tolerance notices
+_NEGLIGIBLE = 1e-10  # error of an output below which the cheaper of two bounds is used
 _HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
 _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _WHOLE = 2.0**26
@@ -177,19 +177,55 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
     return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
 
 
+class GramMatrix(NamedTuple):
+    """Gaussian kernel values of all pairs of examples, shape (n, n), and what bounds their errors."""
+
+    values: npt.NDArray[np.float64]
+    relative: float  # bound on the relative error of a value, apart from its exponent
+    direct: bool  # whether squared distances come from differences
+    d: int  # features
+    order: npt.NDArray[np.int64] | None = None  # row of `values` that belongs to each example; None: the same
+
+    def permuted(self, order: npt.NDArray[np.int64]) -> GramMatrix:
+        """Return the matrix of the same examples in another order; the values are not copied.
+
+        Parameters
+        ----------
+        order
+            Row of `values` that belongs to each example, shape (n,).
+
+        Raises
+        ------
+        ValueError
+            If it does not name every row once.
+        """
+        if not np.array_equal(np.sort(order), np.arange(len(self.values))):
+            raise ValueError("order must name every row of the matrix once")
+        return self._replace(order=order)
+
+
+def gaussian_matrix(kernel: Kernel, X: Any) -> GramMatrix:
+    """Return the kernel values of all pairs of rows for a Gaussian kernel, in 8 n^2 bytes."""
+    metric = _Metric(kernel, X, X)
+    return GramMatrix(_all_pairs(metric, X), metric.relative, metric.direct, metric.d)
+
+
 def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
     """Return ``k(x_i, x_j)`` for all pairs of rows, shape (n, n), in 8 n^2 bytes."""
     if kernel.name == "precomputed":
         return np.array(X)
-    n = X.shape[0]
-    gram = np.empty((n, n))
-    if kernel.name == "linear":
-        for columns, b in row_blocks(X, _COLUMNS):
-            for rows, a in row_blocks(X, _COLUMNS):
-                product = a @ b.T
-                gram[rows, columns] = product.toarray() if _is_sparse(product) else product
-        return gram
-    metric = _Metric(kernel, X, X)
+    if kernel.name != "linear":
+        return _all_pairs(_Metric(kernel, X, X), X)
+    gram = np.empty((X.shape[0], X.shape[0]))
+    for columns, b in row_blocks(X, _COLUMNS):
+        for rows, a in row_blocks(X, _COLUMNS):
+            product = a @ b.T
+            gram[rows, columns] = product.toarray() if _is_sparse(product) else product
+    return gram
+
+
+def _all_pairs(metric: _Metric, X: Any) -> npt.NDArray[np.float64]:
+    gram = np.empty((X.shape[0], X.shape[0]))
     for columns, b in row_blocks(X, _COLUMNS):
         right = metric.ready(b)
         for rows, a in row_blocks(X, metric.rows):
@@ -201,29 +237,22 @@ def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
     return gram
 
 
-def matrix_sums(
-    kernel: Kernel,
-    X: Any,
-    gram: npt.NDArray[np.float64],
-    c: Vector,
-    order: npt.NDArray[np.int64] | None = None,
-) -> Sum:
-    """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`.
-
-    Row i of X is row ``order[i]`` of the matrix, by default row i.
-    """
+def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64] | GramMatrix, c: Vector) -> Sum:
+    """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
     if kernel.name != "gaussian":
         return kernel_sums(kernel, X, X, c)  # the bounds of other kernels need more than the kernel values
-    if order is not None:
+    if not isinstance(gram, GramMatrix):
+        metric = _Metric(kernel, X, X)
+        gram = GramMatrix(gram, metric.relative, metric.direct, metric.d)
+    if gram.order is not None:
         moved = np.empty_like(c)
-        moved[order] = c
-        found = matrix_sums(kernel, X, gram, moved)
-        return Sum(found.value[order], found.error[order])
-    metric, size = _Metric(kernel, X, X), float(np.abs(c).sum())
-    found = _column_sums(gram, c, metric.relative)
-    error = found.error + _exponents(kernel) * size
-    if metric.direct:
-        error = error + _distance_errors(gram, c, metric.d)
+        moved[gram.order] = c
+        found = matrix_sums(kernel, X, gram._replace(order=None), moved)
+        return Sum(found.value[gram.order], found.error[gram.order])
+    found = _column_sums(gram.values, c, gram.relative)
+    error = found.error + _exponents(kernel) * float(np.abs(c).sum())
+    if gram.direct:
+        error = error + _distance_errors(gram.values, c, gram.d)
     return Sum(found.value, error)
 
 

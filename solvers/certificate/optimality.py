@@ -70,6 +70,7 @@ from svmrepro.solvers.certificate.certificate import Certificate
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
     UNIT,
+    GramMatrix,
     Sum,
     column_sizes,
     diagonal,
@@ -96,9 +97,8 @@ _QUICK = 4e6  # kernel values or stored entries that take a few hundredths of a 
 def certify(
     problem: Problem,
     solution: Solution,
-    gram: npt.NDArray[np.float64] | None = None,
+    gram: npt.NDArray[np.float64] | GramMatrix | None = None,
     *,
-    order: npt.NDArray[np.int64] | None = None,
     sample: int | None = None,
     seed: int | None = None,
 ) -> Certificate:
@@ -111,10 +111,8 @@ def certify(
     solution : Solution
         With multipliers ``alpha``, shape (n,); or, if its promise is a gap, with ``weights``. In that case
         the lower bound comes from its multipliers or ``witness`` if it has them, else from a search.
-    gram : ndarray of float64, shape (n, n), optional
+    gram : ndarray of float64, shape (n, n), or GramMatrix, optional
         The problem's :func:`gram_matrix`, computed once to judge several solutions on the same examples.
-    order : ndarray of int64, shape (n,), optional
-        Where each example of the problem is in ``gram``, if that has them in another order.
     sample : int, optional
         Check the KKT conditions at this many examples. By default all are checked; above 5e10 kernel values,
         20,000. A linear kernel is quick to check, so all examples always are.
@@ -153,7 +151,7 @@ def certify(
         sample = _SAMPLE
     if sample is not None and sample < problem.n and problem.kernel.name != "linear":
         return _certify_sample(problem, solution, sample, secrets.randbits(63) if seed is None else seed)
-    return _certify_kkt(problem, solution, gram, order)
+    return _certify_kkt(problem, solution, gram)
 
 
 def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
@@ -291,10 +289,7 @@ class _Margins:
 
 
 def _certify_kkt(
-    problem: Problem,
-    solution: Solution,
-    gram: npt.NDArray[np.float64] | None,
-    order: npt.NDArray[np.int64] | None,
+    problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | GramMatrix | None
 ) -> Certificate:
     """Judge multipliers by the Karush-Kuhn-Tucker conditions."""
     alpha, y, kernel, w = solution.alpha, problem.y, problem.kernel, solution.weights
@@ -304,7 +299,7 @@ def _certify_kkt(
     if v is not None:
         g = outputs(problem.X, v)
     elif gram is not None:
-        g = matrix_sums(kernel, problem.X, gram, signed, order)
+        g = matrix_sums(kernel, problem.X, gram, signed)
     else:
         g = kernel_sums(kernel, problem.X, problem.X, signed)
     seen = _Margins(problem, solution, slice(None), g)

@@ -2,34 +2,43 @@
 
 To keep to ``--max-jobs-per-timespan`` (100 a second by default), the scheduler asks at each of its turns for
 another one a second later, and each job that ends gives it one more. Every job thus adds a chain of turns
-that ends with the run only. After a hundred jobs the scheduler took 0.4 processors, which disturbed
-measurements (seen with Snakemake 9.27). Here no turn is asked for while another is due.
+that goes on as long as jobs wait. After a hundred jobs the scheduler took 0.4 processors, which disturbed
+measurements (seen with Snakemake 9.27). Here a turn is asked for only where the limit keeps jobs waiting, and
+not while an earlier one is due.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
 
 
 def spare_processor() -> None:
-    """Let one timer at a time ask for the scheduler's next turn, if Snakemake has the expected method."""
+    """Ask for fewer of the scheduler's turns, if Snakemake has the expected class and method."""
     try:
         from snakemake.scheduling.job_scheduler import JobScheduler
     except ImportError:
         return
-    if hasattr(JobScheduler, "_schedule_reevalutation"):
+    asks = getattr(JobScheduler, "_schedule_reevalutation", None)
+    if asks is not None and asks is not _ask_once:
         JobScheduler._schedule_reevalutation = _ask_once
 
 
 def _ask_once(scheduler: Any, delay: float) -> None:
-    """Ask for a turn after ``delay`` seconds, unless one is due by then."""
-    now = time.monotonic()
-    if now < getattr(scheduler, "svmrepro_turn_due", 0.0) <= now + delay:
+    """Ask for a turn after ``delay`` seconds, unless none is needed or one is due by then."""
+    limit = scheduler.job_rate_limiter
+    if limit is not None and delay == limit.timespan and limit.get_free_jobs() > 0:
+        return  # jobs wait for resources, and the end of a job brings a turn
+    if getattr(scheduler, "svmrepro_turn_due", math.inf) <= time.monotonic() + delay:
         return
-    # a little early, so that the turn asked for here finds none due, whatever the clock's grain
-    scheduler.svmrepro_turn_due = now + 0.9 * delay
-    timer = threading.Timer(delay, scheduler._open_jobs.release)
+
+    def turn() -> None:
+        scheduler.svmrepro_turn_due = math.inf
+        scheduler._open_jobs.release()
+
+    scheduler.svmrepro_turn_due = time.monotonic() + delay
+    timer = threading.Timer(delay, turn)
     timer.daemon = True  # the last one must not delay the end
     timer.start()

@@ -27,6 +27,7 @@ from svmrepro.solvers import (
 from svmrepro.solvers.caches import kept_memory
 from svmrepro.solvers.decomposition.threads.helpers import processors
 from svmrepro.solvers.interface import Prepares
+from svmrepro.solvers.reference_kernels import GramMatrix
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
@@ -34,7 +35,7 @@ from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
-from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices, Shared
+from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.machine import copy_bandwidth
 from svmrepro.workflow.measurement.meter import Meter, load_average, release_memory
 
@@ -61,7 +62,7 @@ class ContenderRuns:
     ``encode`` returns the same examples in a named encoding, for contenders that ask for one. ``point`` is
     the value on the experiment's axis, if it has one; ``test`` holds examples (k, d) and labels (k,) of the
     test set for its measures. ``instructions`` counts those of each run. ``matrix`` returns the judge's
-    kernel matrix of a problem in a named encoding.
+    kernel matrix of a problem, given the name of its ``encoding``.
 
     Each representation is built once per storage and shared by the contenders that use it. A user's own
     solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor
@@ -78,7 +79,7 @@ class ContenderRuns:
         point: float | None = None,
         test: tuple[Any, Any] | None = None,
         instructions: Instructions | None = None,
-        matrix: Callable[[Problem, str | None], Shared | None] | None = None,
+        matrix: Callable[..., GramMatrix | None] | None = None,
     ) -> None:
         self._experiment = experiment
         self._bound, self._eps = experiment.bound(len(y), point), experiment.tolerance(point)
@@ -181,7 +182,7 @@ class ContenderRuns:
                 solution,
                 contender,
                 self._tolerance(contender),
-                self._matrix(problem, contender.encoding),
+                partial(self._matrix, encoding=contender.encoding),
             ),
             "performance": self._performance(problem, solution),
         }
@@ -288,9 +289,12 @@ def certified(
     solution: Solution,
     contender: Contender,
     eps: float,
-    shared: Shared | None,
+    matrix: Callable[[Problem], GramMatrix | None],
 ) -> dict[str, Any]:
-    """Certify a solution; one that fails is no result, whatever status the solver reports."""
+    """Certify a solution; one that fails is no result, whatever status the solver reports.
+
+    ``matrix`` returns the judge's kernel matrix of the problem, if it keeps one.
+    """
     if solution.status in _LIMIT_STATUSES:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
     limit, threads = (
@@ -300,8 +304,7 @@ def certified(
     if limit is not None and solution.cpu_seconds > threads * OVERRUN * limit + OVERRUN_GRAIN:
         # The solver ignored its limit. Accepting the result would lead to repeats and to larger sizes.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
-    matrix, order = shared or (None, None)
-    certificate = certify(problem, solution, matrix, order=order)
+    certificate = certify(problem, solution, matrix(problem))
     spec = SOLVERS.get(contender.solver)
     factor = spec.tolerance_factor if spec else user_functions.TOLERANCE_FACTOR
     passed = certificate.passes(eps, factor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve_grid, warm
@@ -13,7 +14,6 @@ from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
 from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
-from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.meter import Meter, load_average
 
 #: Fields of a certificate that are summed over the cells.
@@ -44,15 +44,13 @@ class GridRuns(ContenderRuns):
         certificates: list[dict[str, Any]] = []
         seconds = wall_seconds = 0.0
         failed: dict[str, Any] | None = None
-        matrices = JudgeMatrices()
         kept_memory.release()  # once: the cells are one call
         with Meter() as meter:  # certificates run in this process: no other load
             for problem, solution in self._solutions(contender):
                 gamma = problem.kernel.gamma
-                # cells of one gamma share it
-                found = certified(
-                    problem, solution, contender, eps, matrices.of(problem, None, examples=gamma)
-                )
+                # the cells of one gamma share their matrix
+                matrix = partial(self._matrix, encoding=contender.encoding)
+                found = certified(problem, solution, contender, eps, matrix)
                 seconds += solution.cpu_seconds
                 wall_seconds += solution.wall_seconds
                 certificate = found.get("certificate") or {}

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import secrets
 
 import numpy as np
-import numpy.typing as npt
 from svmrepro.datasets.permutations import permuted_rows
-from svmrepro.solvers import Problem, gram_matrix
+from svmrepro.solvers import Kernel, Problem
+from svmrepro.solvers.reference_kernels import GramMatrix, gaussian_matrix, kernel_matrix
 
 #: Maximum size in bytes of a matrix that is kept.
 MOST_BYTES = 2**29
 
-
-class Shared(NamedTuple):
-    """A kernel matrix, and where each example of the problem is in it; None if in the same place."""
-
-    matrix: npt.NDArray[np.float64]
-    order: npt.NDArray[np.int64] | None
+_LOOKED_AT = 16  # examples whose kernel values are computed again at each use
+_SAME = 1e-6  # difference below which two kernel values are the same
 
 
 class JudgeMatrices:
@@ -29,13 +25,13 @@ class JudgeMatrices:
     """
 
     def __init__(self) -> None:
-        self._examples: object = None
-        self._matrices: dict[str | None, npt.NDArray[np.float64]] = {}
+        self._key: object = None
+        self._matrices: dict[str | None, GramMatrix] = {}
 
     def of(
         self, problem: Problem, encoding: str | None, examples: object, permutation: int | None = None
-    ) -> Shared | None:
-        """Return a problem's kernel matrix, shape (n, n); None if it is too large or of no use to the judge.
+    ) -> GramMatrix | None:
+        """Return a problem's kernel matrix; None if it is too large or of no use to the judge.
 
         Parameters
         ----------
@@ -44,19 +40,36 @@ class JudgeMatrices:
         encoding
             Encoding of the examples; None for the data set's own.
         examples
-            Anything that tells these examples from others, whatever the order of the rows.
+            A value that is the same for the same examples in any order.
         permutation
             Number of the permutation of the rows; None for the data set's own order.
+
+        Raises
+        ------
+        RuntimeError
+            If some kernel values are not those of the problem, for example because its file has changed.
         """
+        key = (problem.kernel, problem.n, examples)
+        if key != self._key:
+            self._matrices.clear()
+        self._key = key
         if problem.kernel.name != "gaussian" or 8 * problem.n**2 > MOST_BYTES:
             return None
-        if examples != self._examples:
-            self._matrices.clear()
-        self._examples = examples
         order = None if permutation is None else permuted_rows(problem.n, permutation)
         if encoding not in self._matrices:
-            if order is not None:
-                back = np.argsort(order)
-                problem = Problem(problem.X[back], problem.y[back], problem.C, problem.kernel)
-            self._matrices[encoding] = gram_matrix(problem)
-        return Shared(self._matrices[encoding], order)
+            X = problem.X if order is None else problem.X[np.argsort(order)]
+            self._matrices[encoding] = gaussian_matrix(problem.kernel, X)
+            self._matrices[encoding].values.flags.writeable = False
+        found = self._matrices[encoding]
+        found = found if order is None else found.permuted(order)
+        _look(found, problem.kernel, problem)
+        return found
+
+
+def _look(found: GramMatrix, kernel: Kernel, problem: Problem) -> None:
+    """Raise RuntimeError if the values of some random examples are not the problem's."""
+    members = np.array([secrets.randbelow(problem.n) for _ in range(_LOOKED_AT)])
+    rows = members if found.order is None else found.order[members]
+    off = np.abs(found.values[np.ix_(rows, rows)] - kernel_matrix(kernel, problem.X[members])).max()
+    if not off <= _SAME:
+        raise RuntimeError(f"the kernel matrix is of other examples: a value differs by {off:.2g}")

@@ -121,7 +121,7 @@ class Measurer:
             matrix=partial(
                 self._matrices.of,
                 examples=(instance.n, instance.sample),
-                permutation=None if self._experiment.resample else instance.permutation,
+                permutation=instance.permutation,
             ),
         )
         for contender, repeat in self._open.runs(instance, stopped):

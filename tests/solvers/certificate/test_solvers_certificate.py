@@ -143,14 +143,32 @@ def test_errors_of_sums_with_distances_from_differences(size: float) -> None:
     c, kernel, order = size * rng.normal(size=12), Kernel.gaussian(gamma=0.3), rng.permutation(12)
     exact = exact_gaussian_sums(X, c, 0.3)
     matrix = reference_kernels.kernel_matrix(kernel, X)
-    moved = reference_kernels.kernel_matrix(kernel, X[np.argsort(order)])
+    moved = reference_kernels.gaussian_matrix(kernel, X[np.argsort(order)]).permuted(order)
+    assert moved.direct
     for found in (
         reference_kernels.kernel_sums(kernel, X, X, c),
         reference_kernels.matrix_sums(kernel, X, matrix, c),
-        reference_kernels.matrix_sums(kernel, X, moved, c, order),
+        reference_kernels.matrix_sums(kernel, X, moved, c),
     ):
         for value, error, true in zip(found.value, found.error, exact, strict=True):
             assert abs(Decimal(float(value)) - true) <= Decimal(float(error)) <= Decimal(1e-13 * size)
+
+
+def test_both_bounds_of_errors_of_distances() -> None:
+    rng = np.random.default_rng(2)
+    d, t = 1000, rng.uniform(0.0, 8.0, size=(9, 5))
+    share = rng.uniform(0.5, 1.0, size=5)
+    # the largest coefficients whose errors are bounded by 1 / e, and somewhat larger ones
+    most = reference_kernels._NEGLIGIBLE * math.e / (reference_kernels.growth(d + 5) * float(share.sum()))
+    for size in (0.9 * most, 1.1 * most):
+        c = size * share
+        found = reference_kernels._distance_errors(np.exp(-t), c, d)
+        error = reference_kernels.growth(d + 2) * (
+            (t * np.exp(-t)) @ c
+        )  # of a relative error of each distance
+        assert (found >= error).all()
+        assert (np.ptp(found) == 0.0) == (size < most)
+        assert (found <= reference_kernels.growth(d + 6) * c.sum() / math.e).all()
 
 
 def exact_gaussian_sums(X: Any, c: Any, gamma: float) -> list[Decimal]:
