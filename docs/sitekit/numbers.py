@@ -71,6 +71,7 @@ class Numbers:
             "claim": self.claim,
             "deciding": deciding,
             "tally": self.tally,
+            "bent": self.bent,
             "run_of": self.run_of,
             "scale_of": self.scale_of,
         }
@@ -178,6 +179,13 @@ class Numbers:
         if kind is not None:
             rows = rows[rows.kind == kind]
         return {"all": len(rows), **{name: int((rows.verdict == name).sum()) for name in VERDICTS}}
+
+    def bent(self, paper: str, kind: str) -> int:
+        """Return how many counted claims of one kind are undecided only because points lie on no line."""
+        rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {"kind": kind})
+        return int(
+            ((rows.counted != "no") & rows.measured.str.contains("by the repeats' scatter alone")).sum()
+        )
 
     def run_of(self, paper: str, table: str = "claims") -> Run:
         """Return where and when the reference run ``scale/paper``, or one table of it, was measured."""

@@ -1,11 +1,15 @@
+import math
+
 import numpy as np
 import pytest
 from scipy import special
 from svmrepro.workflow.statistics import (
     Interval,
+    SlopeNoise,
     fit_power_law,
     intervals,
     median_interval,
+    noise_of_slope,
     pooled_scatter,
     ratio_interval,
     student_quantile,
@@ -53,6 +57,35 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(points, repeats, s
         hits += found.low <= 2.0 <= found.high
     # 95 % is nominal; three standard errors of 300 trials are 3.8 %.
     assert hits / trials >= 0.90
+
+
+@pytest.mark.parametrize("repeats", [2, 3, 5])
+def test_noise_covers_the_truth_on_a_line_and_finds_a_bent_one(repeats):
+    rng = np.random.default_rng(repeats)
+    sizes = np.geomspace(1000, 20000, 6).astype(int)
+    trials, hits, bent = 400, 0, 0
+    for _ in range(trials):
+        straight = draw(rng, sizes, repeats, 0.0, 0.05)
+        straight[sizes[-1]] = straight[sizes[-1]][:1]  # a single run borrows the others' scatter
+        slope = np.polyfit(np.log(sizes), np.log([np.median(straight[n]) for n in sizes]), 1)[0]
+        noise = noise_of_slope(straight)
+        hits += abs(slope - 2.0) <= noise.half
+        bent += noise.bent
+        curve = {n: [value * 1.5 ** (k % 2) for value in straight[n]] for k, n in enumerate(sizes)}
+        assert noise_of_slope(curve).half == pytest.approx(noise.half)
+        assert noise_of_slope(curve).bent
+    # 95 % is nominal; three standard errors of 400 trials are 3.3 %. A median's variance is a bound.
+    assert 0.915 <= hits / trials <= 0.995
+    assert bent / trials <= 0.085
+
+
+def test_noise_of_counts_and_of_single_runs():
+    assert noise_of_slope({100: [5.0, 5.0], 200: [20.0], 400: [80.0]}) == SlopeNoise(0.0, False)
+    assert noise_of_slope({100: [5.0, 5.0], 200: [21.0], 400: [80.0]}) == SlopeNoise(0.0, True)
+    assert noise_of_slope({100: [5.0], 200: [20.0], 400: [80.0]}) is None
+    assert noise_of_slope({100: [5.0, 5.1], 200: [20.0, 20.2]}) is None
+    for wrong in (0.0, math.inf):  # without a logarithm
+        assert noise_of_slope({100: [5.0, 5.1], 200: [20.0, 20.2], 400: [wrong, 80.0]}) is None
 
 
 def test_same_name_same_interval_and_other_names_nearly_so():

@@ -12,7 +12,9 @@ sizes. Ratios and comparisons with printed counts use the paper's own sizes only
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from functools import partial
 
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes
@@ -23,7 +25,7 @@ from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics import Interval, fit_power_law
+from svmrepro.workflow.statistics import Interval, fit_power_law, noise_of_slope
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:
@@ -41,7 +43,9 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
             found = _difference(found, _exponent(results, against, contender, quantity, own=own))
             other = results.numbers.exponent(against, contender)
             said = None if said is None or other is None else round(said - other, 10)
-        findings.append(Finding.of(name, found, said, name, _largest(results, name, contender)))
+        finding = Finding.of(name, found, said, name, _largest(results, name, contender))
+        fits = [(each, contender) for each in (name, against) if each is not None]
+        findings.append(replace(finding, noise=_noise(results, fits, quantity, own=own)))
     return findings
 
 
@@ -54,7 +58,9 @@ def exponent_difference(results: Results, spec: Spec) -> list[Finding]:
         one, other = (results.numbers.exponent(name, each) for each in contenders)
         paper = None if one is None or other is None else round(one - other, 10)
         n = min(_largest(results, name, each) for each in contenders)
-        findings.append(Finding.of(name, found, paper, name, n))
+        finding = Finding.of(name, found, paper, name, n)
+        fits = [(name, each) for each in contenders]
+        findings.append(replace(finding, noise=_noise(results, fits, spec.get("of", CPU))))
     return findings
 
 
@@ -246,14 +252,40 @@ def _exponent(
     """Return an exponent, of the paper's ``own`` sizes alone or of all, or the reason why there is none."""
     if name not in results.paper.experiments or contender not in results.experiment(name).contenders:
         return "not in this experiment"
-    experiment = results.experiment(name)
-    own = own and bool(experiment.nested)
+    own = own and bool(results.experiment(name).nested)
     fit = results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
     if fit is None:
-        series = results.runs.series(name, contender, quantity)
-        series = own_sizes(experiment, series) if own else series
+        series = _series(results, name, contender, quantity, own=own)
         fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
     return fit.exponent if fit.exponent and fit.points >= 3 else f"{fit.points} of at least 3 sizes measured"
+
+
+def _noise(
+    results: Results, fits: Sequence[tuple[str, str]], quantity: str, *, own: bool = False
+) -> float | None:
+    """Return the half-width of an exponent's interval, or of a difference's, by the repeats' scatter alone.
+
+    It is None if it is not known, or if the points of all ``fits`` may lie on a line.
+    """
+    halves, bent = [], False
+    for name, contender in fits:
+        interval = _exponent(results, name, contender, quantity, own=own)
+        if isinstance(interval, str) or interval.high is None:
+            return None
+        noise = noise_of_slope(_series(results, name, contender, quantity, own=own))
+        if noise is None:
+            return None
+        bent |= noise.bent
+        halves.append(noise.half if noise.bent else interval.high - interval.value)
+    return math.hypot(*halves) if bent else None
+
+
+def _series(
+    results: Results, name: str, contender: str, quantity: str, *, own: bool
+) -> dict[float, list[float]]:
+    """Return the values of the repeats by size, of the paper's ``own`` sizes alone or of all."""
+    series = results.runs.series(name, contender, quantity)
+    return own_sizes(results.experiment(name), series) if own else series
 
 
 def _largest(results: Results, name: str, contender: str) -> int:

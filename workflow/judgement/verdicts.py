@@ -6,7 +6,8 @@ A rule is applied to intervals, not points:
 * *holds on a stand-in* - it does, but some of the data stand in for the paper's;
 * *does not hold* - the whole interval violates it;
 * *not decided* - the interval straddles the bound; there are too few sizes, repeats or permutations for an
-  interval; or there are too few estimates to decide together;
+  interval; or there are too few estimates to decide together. If the points of a fit lie on no line, and the
+  repeats' scatter alone would decide, that verdict is told: more repeats would change little;
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
 * *not measured here* - with the reason.
 
@@ -92,8 +93,10 @@ def judge(claim: Claim, results: Results) -> Verdict:
         return verdict(UNMEASURED, "none of its experiments is part of this configuration")
     spec = {**claim.quantity, "experiments": known}
     findings = [_qualified(claim, results, item) for item in KINDS[spec["kind"]][0](results, spec)]
-    said = "; ".join(filter(None, (_statement(claim, findings), _beside(claim, results, spec))))
     found = combined_verdict(claim, findings)
+    noise = noise_verdict(claim, findings)
+    bent = f"by the repeats' scatter alone: {noise}, but the points do not lie on a line" if noise else ""
+    said = "; ".join(filter(None, (_statement(claim, findings), bent, _beside(claim, results, spec))))
     if found == HOLDS and combined_verdict(claim, [item for item in findings if not item.stand_in]) != HOLDS:
         found = STAND_IN
     return verdict(found, said, findings)
@@ -169,6 +172,7 @@ def record(verdict: Verdict) -> dict[str, Any]:
                 "low": low,
                 "high": high,
                 "paper": item.paper,
+                "noise": item.noise,
                 "reason": item.reason,
                 "experiment": item.experiment,
                 "n": item.n if "n = " in item.label else None,
@@ -180,6 +184,7 @@ def record(verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict.verdict,
         "quantity": spec,
         "rule": claim.rule,
+        "by_noise": noise_verdict(claim, verdict.findings),
         "findings": findings,
     }
 
@@ -230,6 +235,24 @@ def combined_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
         )
         return HOLDS if agreed and len(estimates) >= FEWEST_TOGETHER else UNDECIDED
     return FAILS if breaks else HOLDS if holds == len(decided) else undecided
+
+
+def noise_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Return how exponents that decide nothing would decide by their repeats' scatter alone, else ""."""
+    if combined_verdict(claim, findings) != UNDECIDED:
+        return ""
+    found = combined_verdict(claim, [_by_noise(item) for item in findings])
+    return "" if found == UNDECIDED else found
+
+
+def _by_noise(finding: Finding) -> Finding:
+    """Return a finding with the interval that the repeats' scatter alone would give, if that is narrower."""
+    interval, noise = finding.interval, finding.noise
+    if interval is None or interval.ends is None or noise is None:
+        return finding
+    low, high = interval.ends
+    narrow = Interval(interval.value, max(low, interval.value - noise), min(high, interval.value + noise))
+    return replace(finding, interval=narrow)
 
 
 def rule_text(claim: Claim) -> str:

@@ -25,7 +25,13 @@ from svmrepro.workflow.statistics.paired_tests import (
     holm,
     signed_rank,
 )
-from svmrepro.workflow.statistics.power_law import FEWEST_SIZES, Fit, fit_power_law
+from svmrepro.workflow.statistics.power_law import (
+    FEWEST_SIZES,
+    Fit,
+    SlopeNoise,
+    fit_power_law,
+    noise_of_slope,
+)
 
 __all__ = [
     "FEWEST",
@@ -38,11 +44,13 @@ __all__ = [
     "Interval",
     "Scatter",
     "SignedRank",
+    "SlopeNoise",
     "fit_power_law",
     "holm",
     "mean_interval",
     "mean_ratio",
     "median_interval",
+    "noise_of_slope",
     "pooled_scatter",
     "ratio_interval",
     "signed_rank",

@@ -28,9 +28,17 @@ collapse when three medians happen to be collinear. The tests assert simulated c
 
 With fewer than three points there is no interval; with a single point there is no exponent.
 
+How much of it is noise
+-----------------------
+:func:`noise_of_slope` tells the half-width that the repeats alone would give (Student's
+distribution, variance of the logarithms pooled over the sizes), and whether the medians miss
+their line by more than that: the F-test of lack of fit, at 0.05. Then more repeats would not
+narrow the interval much.
+
 References
 ----------
 Davison and Hinkley 1997, *Bootstrap Methods and their Application*, 6.2 (modified residuals).
+Draper and Smith 1998, *Applied Regression Analysis*, third edition, 2.2 (lack of fit).
 Hesterberg 2015, What Teachers Should Know About the Bootstrap, *Am. Stat.* 69(4).
 """
 
@@ -54,6 +62,8 @@ FLOATS = NDArray[np.float64]
 
 DRAWS = 4000
 """Bootstrap draws per exponent; the ends of its interval are then good to about 2 % of its width."""
+
+_ROUNDING = 1e-20  # of squared logarithms
 
 FEWEST_SIZES = 4
 """Fewest sizes for an exponent that is shown: three points leave one degree of freedom."""
@@ -128,6 +138,46 @@ def fit_power_law(
     method = METHOD_REPEATS if any(values.size > 1 for values in usable.values()) else METHOD_SINGLE
     exponent = Interval(slope, slope - half, slope + half)
     return Fit(exponent, intercept, m, n_min, n_max, method, note)
+
+
+@dataclass(frozen=True)
+class SlopeNoise:
+    """What the scatter of the repeats alone says about an exponent."""
+
+    half: float  # half-width of the 95 % interval that it would give
+    bent: bool  # whether the points miss their line by more than it explains
+
+
+def noise_of_slope(
+    series: Mapping[int, Sequence[float]] | Mapping[float, Sequence[float]],
+) -> SlopeNoise | None:
+    """Return what the repeats alone say about an exponent.
+
+    A size with one run has the scatter of the others. Nothing is known, None, if no size has two runs, or if
+    there are fewer than three sizes. Sizes with a value that has no logarithm are left out.
+    """
+    arrays = {n: np.asarray(values, dtype=np.float64) for n, values in series.items() if len(values)}
+    logs = {math.log(n): np.log(v) for n, v in arrays.items() if bool(np.all((v > 0) & np.isfinite(v)))}
+    freedom, m = sum(values.size - 1 for values in logs.values()), len(logs)
+    if m < 3 or freedom < 1:
+        return None
+    pooled = sum(float(((values - values.mean()) ** 2).sum()) for values in logs.values()) / freedom
+    x, y = np.array(list(logs)), np.array([float(np.median(values)) for values in logs.values()])
+    centred = x - x.mean()
+    weights = centred / float(centred @ centred)
+    # a median of three values or more has at most pi / 2 times the variance of their mean
+    shares = np.array([(math.pi / 2 if v.size > 2 else 1.0) / v.size for v in logs.values()])
+    half = student_quantile(freedom) * math.sqrt(pooled * float(weights**2 @ shares))
+    residuals = y - y.mean() - centred * float(weights @ y)
+    missed = float((residuals**2 / shares).sum()) / (m - 2)
+    return SlopeNoise(half, missed > _ROUNDING and missed > pooled * _f_quantile(m - 2, freedom))
+
+
+def _f_quantile(above: int, below: int) -> float:
+    """Return the 95 % quantile of the F distribution."""
+    from scipy.special import fdtri  # imported here because it takes half the time of a step
+
+    return float(fdtri(above, below, CONFIDENCE))
 
 
 def _residual_deviations(

@@ -24,7 +24,14 @@ from svmrepro.workflow.judgement.claims import (
     Claim,
     read_claims,
 )
-from svmrepro.workflow.judgement.verdicts import combined_verdict, interval_verdict, judge, judge_printed
+from svmrepro.workflow.judgement.verdicts import (
+    combined_verdict,
+    interval_verdict,
+    judge,
+    judge_printed,
+    noise_verdict,
+    record,
+)
 from svmrepro.workflow.statistics import Interval
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
@@ -119,6 +126,29 @@ low_estimate = finding(0.9, 0.5, 1.3)
 )
 def test_findings_combine(over, findings, verdict):
     assert combined_verdict(claim(over=over), findings) == verdict
+
+
+steady, wild = replace(straddling, noise=0.01), replace(straddling, noise=0.5)
+low_and_steady = replace(finding(0.95, 0.8, 1.1), noise=0.01)
+high_and_steady = replace(finding(1.05, 0.9, 1.2), noise=0.01)
+
+
+@pytest.mark.parametrize(
+    ("over", "findings", "verdict"),
+    [
+        ("all", [good, high_and_steady], HOLDS),
+        ("all", [good, low_and_steady], FAILS),
+        ("all", [good, wild], ""),  # repeats may decide it
+        ("all", [good, straddling], ""),  # nothing is known of repeats
+        ("all", [good, high_and_steady, wild], ""),
+        ("all", [low_and_steady, wild], FAILS),
+        ("all", [good, bad, wild], ""),  # decided anyway
+        ("most", [good, high_and_steady, bad], HOLDS),
+        ("together", [good, good, good, good, low_and_steady], FAILS),
+    ],
+)
+def test_what_the_repeats_alone_would_decide(over, findings, verdict):
+    assert noise_verdict(claim(over=over), findings) == verdict
 
 
 def test_a_claim_beside_another_shares_its_sentence(tmp_path):
@@ -356,6 +386,23 @@ def results_of(*runs):
 
 def seconds(name, n, *values):
     return [run(name, "smo", n, repeat=place, cpu_seconds=value) for place, value in enumerate(values)]
+
+
+@pytest.mark.parametrize("bent", [False, True])
+def test_points_that_lie_on_no_line_are_told(bent):
+    runs = []
+    for place, n in enumerate((1000, 1500, 2200, 3300, 5000)):
+        middle = 1e-6 * n**1.5 * (1.5 if bent and place % 2 else 1.0)
+        runs += seconds("line", n, 0.98 * middle, middle, 1.03 * middle)
+    found = results_of(*runs)
+    quantity = {"kind": "exponent", "experiments": ["line"], "contender": "smo"}
+    slope = judge(claim(quantity=quantity, scales=("default",)), found).findings[0].interval
+    bound = slope.value + 0.9 * (slope.high - slope.value)
+    verdict = judge(claim(quantity=quantity, scales=("default",), rule={"at-most": bound}), found)
+    assert verdict.verdict == UNDECIDED
+    told = "by the repeats' scatter alone: holds, but the points do not lie on a line" in verdict.measured
+    assert told == bent
+    assert record(verdict)["by_noise"] == (HOLDS if bent else "")
 
 
 @pytest.mark.parametrize(
