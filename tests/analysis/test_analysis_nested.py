@@ -30,9 +30,11 @@ def results(tmp_path_factory):
     return load(synthetic.analyse(config), synthetic.PAPER, [NAME])
 
 
-def test_nested_sizes_lie_between_the_others():
-    found = configured(sizes=[1605, 3185], nested=[400, 1605, 1900, 2700, 8500])
-    assert (found.sizes, found.nested) == ((1605, 1900, 2700, 3185), (1900, 2700))
+def test_nested_sizes_end_before_the_papers_next_size():
+    found = configured(sizes=[1605, 3185], nested=[400, 1605, 1900, 2700, 3900, 8500])
+    assert (found.sizes, found.nested) == ((1605, 1900, 2700, 3185, 3900), (1900, 2700, 3900))
+    whole = configured(sizes=[1605, 32562], nested=[1900, 27000])
+    assert whole.nested == (1900, 27000) and max(whole.sizes) == 32561
     with pytest.raises(StepError, match=r"nested\[1\]"):
         configured(sizes=[1605, 3185], nested=[1900, 99999])
 

@@ -226,11 +226,12 @@ def _experiment(
         permutations = min(permutations, settings.most_permutations)
     sizes = _file_sizes("sizes", entry.sizes, entry.dataset, own)
     between = _file_sizes("nested", entry.nested, entry.dataset, own)
-    nested = {n for n in between if min(sizes) < n < max(sizes)} - set(sizes)
     with under("sizes"):
         of_paper = {_file_size(entry.dataset, n, own): n for n in paper_sizes}
+    next_size = min((n for n in of_paper if n > max(sizes)), default=max(sizes))
+    nested = {n for n in between if min(sizes) < n < next_size} - set(sizes)
     axis, points = _axis(entry)
-    test = _test(entry, own, max(sizes))
+    test = _test(entry, own, max({*sizes, *nested}))
     if test is not None and any(each.encoding for each in contenders.values()):
         raise Fault(("measures",), "encodings are made of training rows: drop measures or encoding")
     stand_in = entry.stand_in_for or _stand_in(entry.dataset, own)

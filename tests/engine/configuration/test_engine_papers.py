@@ -119,6 +119,15 @@ WITH_C = (
 )
 
 
+def test_the_paper_scale_of_glasmachers2008_has_all_permutations_where_tests_are_made():
+    few = {f"pasmo-{sets}" for sets in (2, 3, 5, 10, 20)}  # compared without tests
+    for experiment in experiments("glasmachers2008", "paper").values():
+        for contender in experiment.contenders.values():
+            counted = contender.label.endswith("lengths") or contender.encoding is not None
+            if contender.label not in few and not counted:
+                assert experiment.seeds_of(contender) == experiment.seeds, contender.label
+
+
 def test_the_paper_scale_of_joachims2006_has_the_sets_of_table_1():
     printed, every = table("joachims2006", "timings"), experiments("joachims2006", "paper")
     bounds = {"reuters-ccat": 1e4, "reuters-c11": 5e4, "arxiv-astro-ph": 2e4, "covertype-1": 1e6}
