@@ -11,10 +11,9 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,9 @@ from svmrepro.datasets.download.raw_files import StoredFile, ensure_file
 from svmrepro.datasets.registry import DownloadedEntry, Registry, parse_registry
 
 ROWS = 120
-QUICK = Limits(connect=0.5, start=0.6, silence=0.4, back_off=0.01)
+QUICK = Limits(connect=10.0, start=20.0, silence=20.0, back_off=0.01)
+HASTY = replace(QUICK, connect=0.5, start=0.6, silence=0.4)
+"""Limits for servers that never answer; others may be slow, as the machine of a test may be."""
 
 Answer = Callable[["Handler"], None]
 
@@ -249,11 +250,9 @@ def use_registry(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def refused(read: Callable[[], object], start: str, *words: str) -> None:
-    """Check that reading quickly raises a one-line error with this beginning and these words."""
-    began = time.monotonic()
+    """Check that reading raises a one-line error with this beginning and these words."""
     with pytest.raises(DataError) as caught:
         read()
-    assert time.monotonic() - began < 5.0
     said = str(caught.value)
     assert said.startswith(start) and "\n" not in said
     assert all(word in said.removeprefix(start) for word in words), said

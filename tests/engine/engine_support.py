@@ -52,7 +52,9 @@ def tiny(
         **(of or {}),
     }
     experiments: dict[str, Any] = {**dict.fromkeys(_ALL), EXPERIMENT: experiment}
-    return {"repeats": 2, "papers": ["platt1998"], **settings, "experiments": {"platt1998": experiments}}
+    # without a budget the number of repeats depends on no clock
+    scale = {"repeats": 2, "repeat_budget": None, "papers": ["platt1998"]}
+    return {**scale, **settings, "experiments": {"platt1998": experiments}}
 
 
 def prepare(*arguments: Any, **settings: Any) -> Config:

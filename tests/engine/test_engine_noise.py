@@ -92,11 +92,10 @@ def test_each_run_records_its_surroundings_in_described_columns():
     lines, _ = measure(prepare(sizes=[20], repeats=1))
     for line in lines:
         assert {"cpu", "frequency_mhz", "governor", "turbo", "steal"} <= line["noise"].keys()
-        assert line["noise"]["steal"] is None  # too short for the kernel's ticks
         assert line["protocol"] == "1"
         assert all(field_of(f"noise.{name}").meaning != field_of("noise").meaning for name in line["noise"])
     if sys.platform == "linux":
-        assert all(line["noise"]["cpu"] in range(os.cpu_count()) for line in lines)
+        assert all(line["noise"]["cpu"] in os.sched_getaffinity(0) for line in lines)
 
 
 def test_stolen_time_flags_a_run():

@@ -1,7 +1,6 @@
 """Snakemake's scheduler is asked for a turn only if one is needed, and for one at a time."""
 
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -58,8 +57,6 @@ def test_no_turn_while_the_limit_is_not_reached(scheduler, timers):
 
 
 def test_turns_come(scheduler):
-    began = time.monotonic()
     for _ in range(20):
         scheduler._schedule_reevalutation(0.01)
         assert scheduler._open_jobs.acquire(timeout=60)
-    assert time.monotonic() - began >= 0.19

@@ -8,7 +8,7 @@ from msgspec import structs
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Contender, load_config
+from svmrepro.workflow.configuration.model import Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, spread
@@ -363,16 +363,6 @@ def test_stand_ins_and_small_sizes_never_hold(full):
     at_largest = {**kept.quantity, "at": "largest"}
     assert judge(structs.replace(kept, decisive="paper", quantity=at_largest), results).verdict == HOLDS
     assert judge(structs.replace(kept, decisive=50000, quantity=at_largest), results).verdict == TOO_SMALL
-
-
-@pytest.mark.parametrize("paper", ["platt1998", "platt1999", "glasmachers2008", "joachims2006"])
-def test_work_is_never_counted_in_place_of_seconds(paper):
-    experiments = list(load_config({"scale": "paper", "papers": [paper]}).papers[paper].experiments)
-    for found in read_claims(paths.config_dir() / "claims" / f"{paper}.yaml", experiments):
-        assert not (found.quantity.get("of") == "work" and found.counted), found.id
-
-
-# -- comparisons of problems, limits and permutations -----------------------------------------------------
 
 
 def results_of(*runs):

@@ -4,7 +4,6 @@ import bz2
 import gzip
 import lzma
 import sys
-import time
 import zipfile
 import zlib
 
@@ -173,13 +172,11 @@ def test_ten_gigabytes_are_not_unpacked(tmp_path, kind):
     path = tmp_path / "bomb"
     path.write_bytes(BOMBS[kind]())
     assert path.stat().st_size < BOMB / 500
-    began = time.monotonic()
     ended = ran(sys.executable, "-c", UNPACK, kind, path, tmp_path / "data", check=True)
     said, megabytes = ended.stdout.splitlines()
     assert ("Bad CRC-32" if kind == "zip that lies" else "is longer than the 1000000 bytes expected") in said
     assert int(megabytes) < 100
     assert (tmp_path / "data").stat().st_size <= 1_000_000
-    assert time.monotonic() - began < 30  # unpacking all of it takes minutes
 
 
 def test_a_file_of_ten_gigabytes_in_a_mirror_is_left_there(site):

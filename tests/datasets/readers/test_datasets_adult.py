@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from datasets_support import put, refused
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from svmrepro.datasets.adult_encoding import compare_columns
@@ -78,6 +78,7 @@ def test_a_constant_column_is_one_bin():
     assert describe_bins(()) == "one bin"
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200))
 def test_edges_rise_and_no_bin_is_empty(values):
     column = np.array(values)

@@ -58,7 +58,7 @@ def test_tolerances_are_kept(C: float, storage: str) -> None:
 @pytest.mark.parametrize("C", [1e9, 1e100, 1e300])
 def test_more_than_doubles_hold(C: float) -> None:
     problem = numbers(n=60, d=3, C=C)
-    solution = solve(problem, NAME, iteration_limit=3000)
+    solution = solve(problem, NAME, iteration_limit=3000, verify=False)  # what the solver itself says
     assert solution.status in ("optimal", "stalled", "iteration_limit")
     assert solution.weights is not None and np.isfinite(solution.weights).all()
     if solution.status == "optimal":

@@ -64,7 +64,7 @@ def test_single_precision_rows_are_harmless(C: float) -> None:
 
 def test_rounding_of_many_steps_is_put_right() -> None:
     problem = Problem(*chess_board(200, 2), 1e10, Kernel.gaussian(0.5))
-    solution = solve(problem, "pasmo", iteration_limit=300_000)
+    solution = solve(problem, "pasmo", iteration_limit=300_000, verify=False)  # what the solver itself says
     certificate = certify(problem, solution)
     assert solution.status != "optimal" or certificate.pair_gap <= 1.1e-3
 

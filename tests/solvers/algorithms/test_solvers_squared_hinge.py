@@ -66,7 +66,7 @@ def test_random_problems(seed: int) -> None:
     case = make_case(seed)
     problem = Problem(case.X, case.y, case.C, bias=False, storage=case.storage)
     judged(problem, "l2svm-mfn", say=case)
-    other = solve(problem, "lsvm", iteration_limit=500)
+    other = solve(problem, "lsvm", iteration_limit=500, verify=False)  # what the solver itself says
     assert other.status in ("optimal", "iteration_limit", "stalled")
     if other.status == "optimal":
         assert certify(problem, other).passes(1e-3, 2.0), (str(case), judge(problem, other.weights))
