@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.commands.run_cost import RunCost
-from svmrepro.workflow.commands.status_line import clock, now
+from svmrepro.workflow.commands.status_line import clock
 from svmrepro.workflow.configuration import Experiment, as_called
 from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
@@ -49,7 +50,7 @@ class RunProgress:
         self._say = say
         self._errors = errors
         self._lock = threading.RLock()
-        self._began = now()
+        self._began = time.monotonic()
         self._cost: RunCost | None = None
         self._running: dict[int, str] = {}
         self._made = self._done = self._compiled = 0
@@ -73,14 +74,6 @@ class RunProgress:
             text = self._cost.text()
         self._say(text)
 
-    def _left(self) -> float | None:
-        """Estimate the seconds left; None if they are unknown."""
-        if self._cost is None:
-            return None
-        at_once = sum(rule == "measure" for rule in self._running.values())
-        passed = now() - self._compiling if self._compiling else 0.0
-        return self._cost.left(at_once, self._compiled, passed)
-
     def state(self) -> str:
         """Return the line that says where the run stands; empty before its jobs are known."""
         with self._lock:
@@ -97,10 +90,12 @@ class RunProgress:
             if phase == PHASES["compile_solvers"]:
                 what += f", {self._compiled}/{cost.to_compile} done"
             runs = f"{self._made:,}/{max(cost.runs, self._made):,} runs, " if cost.runs else ""
-            seconds = self._left()
+            at_once = sum(rule == "measure" for rule in self._running.values())
+            passed = time.monotonic() - self._compiling if self._compiling else 0.0
+            seconds = cost.left(at_once, self._compiled, passed)
             about = "" if seconds is None else f", about {duration(seconds)} left"
             counts = f"{runs}{self._done:,}/{cost.jobs:,} jobs"
-            return f"{clock(now() - self._began)}{about} | {counts} | {what}"
+            return f"{clock(time.monotonic() - self._began)}{about} | {counts} | {what}"
 
     def experiments(self) -> list[Experiment]:
         """Return the experiments that were asked for, measured now or before."""
@@ -153,7 +148,7 @@ class RunProgress:
     def _on_job_info(self, record: Any) -> None:
         self._running[record.jobid] = record.rule_name
         if record.rule_name == "compile_solvers":
-            self._compiling = self._compiling or now()
+            self._compiling = self._compiling or time.monotonic()
 
     def _on_job_finished(self, record: Any) -> None:
         rule = self._running.pop(record.job_id, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from collections.abc import Callable
 from typing import TextIO
 
@@ -76,8 +75,3 @@ def clock(seconds: float) -> str:
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
-
-
-def now() -> float:
-    """Return the clock by which elapsed time is shown, in seconds."""
-    return time.monotonic()

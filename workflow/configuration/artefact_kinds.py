@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from svmrepro.workflow.analysis.results import Results
-    from svmrepro.workflow.tables.layout.model import Table
-
-Built = TypeVar("Built", covariant=True)
 
 
-class Builder(Protocol[Built]):
+class Builder(Protocol):
     """Function that builds a table or a figure. It neither reads nor writes result files.
 
     A builder's docstring names every setting that it reads from ``artefact.settings``. Three settings also
@@ -30,7 +26,7 @@ class Builder(Protocol[Built]):
     ``example`` (its solvers run within the step) and ``deviations`` (it lists texts).
     """
 
-    def __call__(self, results: Results, artefact: Artefact) -> Built:
+    def __call__(self, results: Results, artefact: Artefact) -> Any:
         """Build the artefact.
 
         Parameters
@@ -91,22 +87,18 @@ FIGURES: Mapping[str, str] = {
 }
 
 
-def table_builder(paper: str, artefact: Artefact) -> Builder[Table]:
-    """Return the builder of a table; an artefact that is none, or of an unknown kind, raises a StepError."""
-    return _builder(paper, artefact, "table", TABLES)
+KINDS: Mapping[str, Mapping[str, str]] = {"table": TABLES, "figure": FIGURES}
+"""Form of an artefact -> its kinds."""
 
 
-def figure_builder(paper: str, artefact: Artefact) -> Builder[Figure]:
-    """Return the builder of a figure; see `table_builder`."""
-    return _builder(paper, artefact, "figure", FIGURES)
-
-
-def _builder(paper: str, artefact: Artefact, form: str, known: Mapping[str, str]) -> Builder[Any]:
-    if artefact.form != form or artefact.kind not in known:
+def builder_of(paper: str, artefact: Artefact) -> Builder:
+    """Return the function that builds an artefact of a paper; an unknown kind raises a StepError."""
+    known = KINDS[artefact.form]
+    if artefact.kind not in known:
         from svmrepro.datasets.validation import did_you_mean  # imported late, because it takes half a second
 
         raise StepError(
-            f"{paper}: artefact '{artefact.name}': no {form} of kind '{artefact.kind}'"
+            f"{paper}: artefact '{artefact.name}': no {artefact.form} of kind '{artefact.kind}'"
             f"{did_you_mean(artefact.kind, known)}"
         )
-    return cast("Builder[Any]", resolve_name(f"svmrepro.workflow.{known[artefact.kind]}"))
+    return cast("Builder", resolve_name(f"svmrepro.workflow.{known[artefact.kind]}"))

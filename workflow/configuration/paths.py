@@ -77,11 +77,6 @@ def table(config: Config, paper: str, artefact: str) -> dict[str, Path]:
     return {form: folder / f"{artefact}.{form}" for form in ("csv", "md", "html")}
 
 
-def table_record(config: Config, paper: str, artefact: str) -> Path:
-    """Return the file with the findings behind a table of claims."""
-    return results(config) / paper / f"{artefact}.json"
-
-
 def figure(config: Config, paper: str, artefact: str) -> dict[str, Path]:
     """Return the files of a figure by form: svg, png, and json for the numbers that it draws."""
     folder = config.figures_dir / config.scale / paper
@@ -94,7 +89,7 @@ def artefact(config: Config, paper: str, described: Artefact) -> dict[str, Path]
         return figure(config, paper, described.name)
     files = table(config, paper, described.name)
     if described.kind == "claims":
-        files["json"] = table_record(config, paper, described.name)
+        files["json"] = results(config) / paper / f"{described.name}.json"
     return files
 
 

@@ -33,8 +33,7 @@ def files_of(config: Config) -> dict[str, bytes]:
         measured.append(joined[0])
         every = [*joined, *(path.with_suffix(".parquet") for path in joined)]
         for artefact in paper.artefacts.values():
-            make = paths.table if artefact.form == "table" else paths.figure
-            every += make(config, name, artefact.name).values()
+            every += paths.artefact(config, name, artefact).values()
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
     if not measured:
         scale = "" if config.scale == "default" else f" --scale {config.scale}"

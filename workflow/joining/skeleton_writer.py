@@ -21,8 +21,6 @@ from svmrepro.workflow.files import atomic_write
 
 TEMPLATES: Final = Path(__file__).resolve().parent / "skeletons"
 
-KINDS: Final = tuple(sorted(path.name for path in TEMPLATES.iterdir()))
-
 NEXT: Final = {
     "solver": (
         "./run pip install --no-deps --no-build-isolation -e {name}",

@@ -84,7 +84,7 @@ def mean_per_example(results: Results, spec: Spec) -> list[Finding]:
         found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
         if values and problem.n is not None:
             found = mean_interval([value / problem.n for value in values])
-        column = f"{snake(spec['contender'])}_{spec['of']}"
+        column = f"{snake(spec['contender'])}_{'seconds' if spec['of'] == CPU else spec['of']}"
         said = results.numbers.value(spec["table"], problem.name, problem.n_paper, column)
         paper = said / problem.n_paper if said is not None and problem.n_paper else None
         findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))

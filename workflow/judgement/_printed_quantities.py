@@ -77,21 +77,14 @@ def exponent_of(numbers: PaperNumbers, experiment: str, contender: str) -> Inter
 def _exponent(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     if spec.get("of", CPU) != CPU:
         return []
-    found = {name: exponent_of(numbers, name, spec["contender"]) for name in spec["experiments"]}
-    if "against" in spec:
-        other = exponent_of(numbers, spec["against"], spec["contender"])
-        found = {name: each.minus(other) if each and other else None for name, each in found.items()}
-    return [Finding(name, exponent, experiment=name) for name, exponent in found.items() if exponent]
-
-
-def _exponent_difference(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
-    if spec.get("of", CPU) != CPU:
-        return []
     findings = []
     for name in spec["experiments"]:
-        first, second = (exponent_of(numbers, name, spec[key]) for key in ("contender", "minus"))
-        if first and second:
-            findings.append(Finding(name, first.minus(second), experiment=name))
+        found = exponent_of(numbers, name, spec["contender"])
+        if spec.keys() & {"against", "minus"}:
+            other = exponent_of(numbers, spec.get("against", name), spec.get("minus", spec["contender"]))
+            found = found.minus(other) if found and other else None
+        if found:
+            findings.append(Finding(name, found, experiment=name))
     return findings
 
 
@@ -205,7 +198,7 @@ def _mean_ratio(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
 
 PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
     "exponent": _exponent,
-    "exponent-difference": _exponent_difference,
+    "exponent-difference": _exponent,
     "ratio": _ratio,
     "problem-ratio": problem_ratios,
     "mean-per-example": _mean_per_example,

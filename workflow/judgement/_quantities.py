@@ -31,36 +31,26 @@ from svmrepro.workflow.statistics import Interval, fit_power_law, noise_of_slope
 def exponent(results: Results, spec: Spec) -> list[Finding]:
     """Exponents of ``contender``, ``of`` cpu_seconds, work, or any numeric column of the measurements.
 
-    With ``against``, another experiment, its exponent is subtracted.
+    With ``against``, another experiment, or ``minus``, another contender, its exponent is subtracted; the
+    interval is that of `Interval.minus`.
     """
-    contender, quantity, against = spec["contender"], spec.get("of", CPU), spec.get("against")
-    own = spec.get("sizes") == "own"
+    quantity, own = spec.get("of", CPU), spec.get("sizes") == "own"
     findings = []
     for name in spec["experiments"]:
-        said = results.numbers.exponent(name, contender) if quantity in QUANTITIES else None
-        found = _exponent(results, name, contender, quantity, own=own)
-        if against is not None:
-            found = _difference(found, _exponent(results, against, contender, quantity, own=own))
-            other = results.numbers.exponent(against, contender)
-            said = None if said is None or other is None else round(said - other, 10)
-        finding = Finding.of(name, found, said, name, _largest(results, name, contender))
-        fits = [(each, contender) for each in (name, against) if each is not None]
-        findings.append(replace(finding, noise=_noise(results, fits, quantity, own=own)))
-    return findings
-
-
-def exponent_difference(results: Results, spec: Spec) -> list[Finding]:
-    """Exponent of ``contender`` minus exponent of ``minus``, with the interval of `Interval.minus`."""
-    findings = []
-    contenders = (spec["contender"], spec["minus"])
-    for name in spec["experiments"]:
-        found = _difference(*(_exponent(results, name, each, spec.get("of", CPU)) for each in contenders))
-        one, other = (results.numbers.exponent(name, each) for each in contenders)
-        paper = None if one is None or other is None else round(one - other, 10)
-        n = min(_largest(results, name, each) for each in contenders)
+        fits = [(name, spec["contender"])]
+        if spec.keys() & {"against", "minus"}:
+            fits.append((spec.get("against", name), spec.get("minus", spec["contender"])))
+        found, *others = (_exponent(results, *fit, quantity, own=own) for fit in fits)
+        for other in others:
+            found = _difference(found, other)
+        said = [results.numbers.exponent(*fit) for fit in fits]
+        known = [each for each in said if each is not None]
+        paper = None
+        if quantity in QUANTITIES and len(known) == len(fits):
+            paper = round(known[0] - sum(known[1:]), 10)
+        n = min(_largest(results, *fit) for fit in fits if fit[0] == name)
         finding = Finding.of(name, found, paper, name, n)
-        fits = [(name, each) for each in contenders]
-        findings.append(replace(finding, noise=_noise(results, fits, spec.get("of", CPU))))
+        findings.append(replace(finding, noise=_noise(results, fits, quantity, own=own)))
     return findings
 
 
@@ -209,7 +199,7 @@ def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
 
 KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[str]]] = {
     "exponent": (exponent, {"contender"}, {"of", "sizes", "against"}),
-    "exponent-difference": (exponent_difference, {"contender", "minus"}, {"of"}),
+    "exponent-difference": (exponent, {"contender", "minus"}, {"of"}),
     "ratio": (ratio, {"above", "below"}, {"of", "at", "from"}),
     "problem-ratio": (problem_ratio, {"contender", "against"}, {"at", "from"}),
     "unfinished": (unfinished, {"contender"}, {"at", "from"}),

@@ -32,12 +32,11 @@ from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
 from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.machine import copy_bandwidth
-from svmrepro.workflow.measurement.meter import Meter, load_average, release_memory
+from svmrepro.workflow.measurement.meter import Meter, release_memory
 
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
@@ -150,10 +149,12 @@ class ContenderRuns:
         If a contender raises, its status is ``error`` with the reason; for a peer that is not installed, or
         more threads than processors, it is ``not_run``. The other contenders continue.
         """
+        threads, here = contender.options.get("threads", 1), processors()
+        if threads > here:  # they would wait for each other
+            reason = f"needs {threads} processors, {here} here"
+            return {**NO_RESULT, "status": "not_run", "reason": reason}
         try:
             return {**NO_RESULT, **self._measured(contender)}
-        except _TooFewProcessors as error:
-            return {**NO_RESULT, "status": "not_run", "reason": str(error)}
         except NotInstalled:
             return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
@@ -162,20 +163,16 @@ class ContenderRuns:
 
     def _measured(self, contender: Contender) -> dict[str, Any]:
         """Run a contender, and return what `run` does."""
-        _check_processors(contender)
         first = contender.label not in self._ready
         problem = self.prepare(contender)
         kept_memory.release()  # a run costs what a single call costs
         if first:
             release_memory()
         solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)
-        load_before = load_average()
         given = self._given(contender, problem)
         with Meter(self._instructions) as meter:
             solution = solver(given)
         return {
-            "load_before": load_before,
-            "load_after": load_average(),
             **_counts_and_times(solution, meter),
             **certified(
                 problem,
@@ -219,17 +216,6 @@ def solver_of(contender: Contender, eps: float, trace: bool = False) -> Callable
     return lambda problem: user_functions.run(user, problem, eps, contender.time_limit, contender.options)
 
 
-class _TooFewProcessors(Exception):
-    """A contender has more threads than this process has processors."""
-
-
-def _check_processors(contender: Contender) -> None:
-    """Raise _TooFewProcessors if a contender's threads would wait for each other."""
-    threads, here = contender.options.get("threads", 1), processors()
-    if threads > here:
-        raise _TooFewProcessors(f"needs {threads} processors, {here} here")
-
-
 def not_installed(solver: str) -> str:
     """Name the package that a solver lacks, and the extra of this project that contains it, if any."""
     package = SOLVERS[solver].package
@@ -256,9 +242,6 @@ def _reason(error: BaseException, contender: Contender) -> str:
 
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     """Return counts and times of a run, and whether the clock can be trusted."""
-    reasons = flag_reasons(
-        solution.wall_seconds, solution.cpu_seconds, meter.other_cores, meter.noise["steal"]
-    )
     info = dict(solution.info)
     if "bytes_moved" in info:  # to be read beside the bandwidth
         info["copy_bandwidth"] = copy_bandwidth()
@@ -272,9 +255,7 @@ def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
         "work": {key: int(value) for key, value in solution.work.items()},
         "info": finite(info),
         "peak_memory_bytes": meter.peak_memory_bytes,
-        "flagged": bool(reasons),
-        "flag_reason": "; ".join(reasons) or None,
-        "noise": meter.noise,
+        **meter.fields(solution.wall_seconds, solution.cpu_seconds),
     }
 
 
@@ -297,10 +278,8 @@ def certified(
     """
     if solution.status in _LIMIT_STATUSES:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
-    limit, threads = (
-        contender.time_limit,
-        contender.options.get("threads", 1),
-    )  # the seconds are of all threads
+    limit = contender.time_limit
+    threads = contender.options.get("threads", 1)  # the seconds are of all threads
     if limit is not None and solution.cpu_seconds > threads * OVERRUN * limit + OVERRUN_GRAIN:
         # The solver ignored its limit. Accepting the result would lead to repeats and to larger sizes.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}

@@ -1,6 +1,6 @@
 """Flagged runs: other load on the machine may have increased their seconds.
 
-`contender_run` calls `flag_reasons` for each run. Of the recorded noise, only steal can flag a run.
+`meter` calls `flag_reasons` for each run. Of the recorded noise, only steal can flag a run.
 """
 
 from __future__ import annotations

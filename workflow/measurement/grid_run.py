@@ -13,8 +13,7 @@ from svmrepro.solvers.caches import kept_memory
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
 from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
-from svmrepro.workflow.measurement.flagged_runs import flag_reasons
-from svmrepro.workflow.measurement.meter import Meter, load_average
+from svmrepro.workflow.measurement.meter import Meter
 
 #: Fields of a certificate that are summed over the cells.
 _SUMS = ("dual", "primal", "gap")
@@ -39,7 +38,6 @@ class GridRuns(ContenderRuns):
             if isinstance(solver, Prepares):  # rows can be rounded for the smallest C alone
                 assert self._experiment.grid is not None
                 solver.prepare(problem.with_C(min(self._experiment.grid.C)), eps)
-        load_before = load_average()
         cells: list[dict[str, Any]] = []
         certificates: list[dict[str, Any]] = []
         seconds = wall_seconds = 0.0
@@ -69,22 +67,17 @@ class GridRuns(ContenderRuns):
                         "violation": certificate.get("max_violation"),
                     }
                 )
-        reasons = flag_reasons(wall_seconds, seconds, meter.other_cores, meter.noise["steal"])
         passed = sum(cell["status"] == "optimal" for cell in cells)
         if failed is not None:
             failed["reason"] = f"{passed} of {len(cells)} cells certified; {failed['reason']}"
         return {
-            "load_before": load_before,
-            "load_after": load_average(),
             "cpu_seconds": seconds,
             "wall_seconds": wall_seconds,
             "iterations": sum(cell["iterations"] for cell in cells),
             "kernel_evaluations": sum(cell["kernel_evaluations"] for cell in cells),
             "info": {"cells": cells},
             "certificate": _joined(certificates, passed == len(cells)),
-            "flagged": bool(reasons),
-            "flag_reason": "; ".join(reasons) or None,
-            "noise": meter.noise,
+            **meter.fields(wall_seconds, seconds),
             **(failed or {"status": "optimal"}),
         }
 

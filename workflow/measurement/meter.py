@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.machine import proc_field
 from svmrepro.workflow.measurement.noise import surroundings
@@ -41,6 +42,7 @@ class Meter:
         self._instructions = instructions
 
     def __enter__(self) -> Meter:
+        self._load = os.getloadavg()[0]
         if self._instructions is not None:
             self._instructions.start()
         self._throttled = surroundings().throttled()
@@ -73,6 +75,17 @@ class Meter:
         if self._reset or peak > self._old_peak:
             self.peak_memory_bytes = max(0, peak - self._resident)
 
+    def fields(self, wall_seconds: float, cpu_seconds: float) -> dict[str, Any]:
+        """Return what the record of a run says of other load, once the run has ended."""
+        reasons = flag_reasons(wall_seconds, cpu_seconds, self.other_cores, self.noise["steal"])
+        return {
+            "load_before": self._load,
+            "load_after": os.getloadavg()[0],
+            "flagged": bool(reasons),
+            "flag_reason": "; ".join(reasons) or None,
+            "noise": self.noise,
+        }
+
     def _now(self) -> tuple[float, float, float | None, float]:
         """Return busy seconds of all processors, this process's, those that were stolen, and the clock."""
         times = psutil.cpu_times()
@@ -91,11 +104,6 @@ def release_memory() -> None:
     """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def load_average() -> float:
-    """Return the one-minute load average of the system."""
-    return os.getloadavg()[0]
 
 
 def _reset_peak() -> bool:

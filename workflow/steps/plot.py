@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
-from svmrepro.workflow.configuration.artefact_kinds import figure_builder
+from svmrepro.workflow.configuration.artefact_kinds import builder_of
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.steps._command_line import run_step
 
@@ -20,7 +20,7 @@ def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
     """Run the step; see the module docstring."""
     for name in artefact:
         described = config.papers[paper].artefacts[name]
-        build = figure_builder(paper, described)
+        build = builder_of(paper, described)
         if not described.measured:  # its solvers run in this step
             os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
         results = load(config, paper, described.experiments if described.measured else ())

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
-from svmrepro.workflow.configuration.artefact_kinds import table_builder
+from svmrepro.workflow.configuration.artefact_kinds import builder_of
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_json, to_markdown
@@ -21,7 +21,7 @@ def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
     """Run the step; see the module docstring."""
     for name in artefact:
         described = config.papers[paper].artefacts[name]
-        build = table_builder(paper, described)
+        build = builder_of(paper, described)
         table = build(load(config, paper, described.experiments if described.measured else ()), described)
         for form, path in paths.artefact(config, paper, described).items():
             atomic_write(path, FORMS[form](table))

@@ -9,7 +9,7 @@ import yaml
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.artefact_kinds import FIGURES, TABLES, figure_builder, table_builder
+from svmrepro.workflow.configuration.artefact_kinds import KINDS, builder_of
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.model import Table
 
@@ -21,17 +21,16 @@ def used_settings():
     found = defaultdict(set)
     for file in sorted((paths.config_dir() / "experiments").glob("*.yaml")):
         for entry in yaml.safe_load(file.read_text())["artefacts"].values():
-            found[entry["kind"]] |= entry.keys() - COMMON
+            found[entry["form"], entry["kind"]] |= entry.keys() - COMMON
     return found
 
 
-@pytest.mark.parametrize("kind", [*TABLES, *FIGURES])
-def test_a_kind_has_a_builder_that_documents_its_settings(kind):
-    form, builder_of = ("table", table_builder) if kind in TABLES else ("figure", figure_builder)
+@pytest.mark.parametrize(("form", "kind"), [(form, kind) for form in KINDS for kind in KINDS[form]])
+def test_a_kind_has_a_builder_that_documents_its_settings(form, kind):
     builder = builder_of("a paper", Artefact("name", kind, form, (), "", ""))
     assert list(inspect.signature(builder).parameters) == ["results", "artefact"]
-    built = Table if kind in TABLES else Figure
+    built = {"table": Table, "figure": Figure}[form]
     assert get_type_hints(builder) == {"results": Results, "artefact": Artefact, "return": built}
     documented = inspect.getdoc(builder)
-    assert not {name for name in used_settings()[kind] if f"``{name}``" not in documented}
+    assert not {name for name in used_settings()[form, kind] if f"``{name}``" not in documented}
     assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()

@@ -14,7 +14,7 @@ from svmrepro.workflow.analysis.fits import PAPER
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import display_name, load
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.artefact_kinds import figure_builder, table_builder
+from svmrepro.workflow.configuration.artefact_kinds import builder_of
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.number_text import significant
@@ -157,7 +157,7 @@ def test_missing_data_are_told_in_every_form(tmp_path, file, short):
 
 def test_the_findings_behind_each_verdict_are_kept(full):
     rows = {row["id"]: row for row in rows_of(paths.table(full, synthetic.PAPER, "claims")["csv"])}
-    kept = json.loads(paths.table_record(full, synthetic.PAPER, "claims").read_text())["claims"]
+    kept = json.loads((paths.results(full) / synthetic.PAPER / "claims.json").read_text())["claims"]
     assert [each["id"] for each in kept] == list(rows)
     for each in kept:
         assert each["verdict"] == rows[each["id"]]["verdict"]
@@ -176,16 +176,16 @@ def test_a_size_missing_from_the_scale_is_shown_with_the_papers_numbers(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("builder", "kind", "message"),
+    ("form", "kind", "message"),
     [
-        (table_builder, "scalling", "no table of kind 'scalling'; did you mean 'scaling'?"),
-        (table_builder, "overview", "no table of kind 'overview'"),
-        (figure_builder, "scaling", "no figure of kind 'scaling'"),
+        ("table", "scalling", "no table of kind 'scalling'; did you mean 'scaling'?"),
+        ("table", "overview", "no table of kind 'overview'"),
+        ("figure", "scaling", "no figure of kind 'scaling'"),
     ],
 )
-def test_unknown_kinds_are_refused(builder, kind, message):
+def test_unknown_kinds_are_refused(form, kind, message):
     with pytest.raises(StepError, match=message):
-        builder("paper", Artefact("name", kind, "table", (), "", ""))
+        builder_of("paper", Artefact("name", kind, form, (), "", ""))
 
 
 def test_the_one_option_that_varies_names_the_contenders(full):

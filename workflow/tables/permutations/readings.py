@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from svmrepro.workflow.analysis.paired_contenders import DUAL, ITERATIONS, Family, Pairing
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
@@ -60,20 +61,15 @@ class _Comparison:
     """What is compared: results, the paper's numbers, and the settings of the artefact."""
 
     results: Results
-    settings: Mapping[str, object]
-
-    def setting(self, key: str) -> str:
-        return str(self.settings[key])
+    settings: Mapping[str, Any]
 
     def names(self, key: str) -> list[str]:
         """Return the sets of a setting that are measured at the paper's size."""
-        wanted = self.settings[key]
-        assert isinstance(wanted, list)
-        return [name for name in wanted if name in self.sets]
+        return [name for name in self.settings[key] if name in self.sets]
 
     @cached_property
     def numbers(self) -> PaperNumbers:
-        return PaperNumbers(self.results.numbers.folder, self.setting("paper"))
+        return PaperNumbers(self.results.numbers.folder, self.settings["paper"])
 
     @cached_property
     def sets(self) -> Mapping[str, list[tuple[str, int]]]:
@@ -81,7 +77,7 @@ class _Comparison:
         found: dict[str, list[tuple[str, int]]] = {}
         for experiment in self.results.paper.experiments.values():
             name = self._plain(experiment.name)
-            printed = self.numbers.sizes(name, self.setting("table"))
+            printed = self.numbers.sizes(name, self.settings["table"])
             for n in experiment.sizes:
                 if experiment.paper_sizes.get(n, n) in printed:
                     found.setdefault(name, []).append((experiment.name, n))
@@ -89,15 +85,13 @@ class _Comparison:
 
     def _plain(self, experiment: str) -> str:
         """Return the name of the set of an experiment."""
-        suffixes = self.settings["suffixes"]
-        assert isinstance(suffixes, list)
-        for suffix in suffixes:
+        for suffix in self.settings["suffixes"]:
             experiment = experiment.removesuffix(suffix)
         return experiment
 
     def groups(self, name: str, label: str) -> list[tuple[Group, Group]]:
         """Return the runs of a contender on a set, each with those of the baseline beside it."""
-        baseline = self.setting("baseline")
+        baseline = self.settings["baseline"]
         return [
             (self.results.group(experiment, label, n), self.results.group(experiment, baseline, n))
             for experiment, n in self.sets[name]
@@ -106,8 +100,8 @@ class _Comparison:
 
     def printed(self, name: str, contender: str) -> float:
         """Return the paper's iterations."""
-        table, (n, *_) = self.setting("table"), self.numbers.sizes(name, self.setting("table"))
-        value = self.numbers.value(table, name, n, f"{snake(self.setting(contender))}_iterations")
+        table, (n, *_) = self.settings["table"], self.numbers.sizes(name, self.settings["table"])
+        value = self.numbers.value(table, name, n, f"{snake(self.settings[contender])}_iterations")
         assert value is not None
         return value
 
@@ -183,7 +177,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 
 
 def _notes(compared: _Comparison, chosen: Sequence[str], shared: Sequence[str], within: float) -> list[str]:
-    baseline = compared.setting("baseline")
+    baseline = compared.settings["baseline"]
     titles = ", ".join(chosen) or DASH
     return [
         f"Deviation: mean iterations over those of {baseline} on the same permutations, over the same ratio "
@@ -204,7 +198,7 @@ def _notes(compared: _Comparison, chosen: Sequence[str], shared: Sequence[str], 
 
 def _own_agreement(compared: _Comparison) -> str:
     """Say how well the baseline's own mean iterations agree with the paper's."""
-    baseline, logs = compared.setting("baseline"), {}
+    baseline, logs = compared.settings["baseline"], {}
     for name in [*compared.names("chosen"), *compared.names("held_out")]:
         values = compared.groups(name, baseline)[0][0].values(ITERATIONS)
         if values:
