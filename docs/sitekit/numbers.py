@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from svmrepro.workflow.judgement.claims import VERDICTS
+from svmrepro.workflow.judgement.claims import BENT, VERDICTS
 
 from sitekit.texts import TextError
 
@@ -183,9 +183,7 @@ class Numbers:
     def bent(self, paper: str, kind: str) -> int:
         """Return how many counted claims of one kind are undecided only because points lie on no line."""
         rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {"kind": kind})
-        return int(
-            ((rows.counted != "no") & rows.measured.str.contains("by the repeats' scatter alone")).sum()
-        )
+        return int(((rows.counted != "no") & rows.measured.str.contains(BENT, regex=False)).sum())
 
     def run_of(self, paper: str, table: str = "claims") -> Run:
         """Return where and when the reference run ``scale/paper``, or one table of it, was measured."""

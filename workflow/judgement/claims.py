@@ -45,6 +45,9 @@ UNASKED = "cannot be asked"
 SCALES_WITHOUT_CLOCK = ("smoke",)
 """Scales whose runs are too short to judge seconds; no claim about seconds may name them."""
 
+BENT = "by the repeats' scatter alone: "
+"""Beginning of what is said of exponents that are undecided because their points lie on no line."""
+
 HEADLINE, DETAIL, SELF_CHECK, CONSTRUCTED = "headline", "detail", "self-check", "by construction"
 COUNTED = (HEADLINE, DETAIL)
 """Kinds of claims that tallies count."""

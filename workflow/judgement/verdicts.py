@@ -40,6 +40,7 @@ from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.judgement._printed_quantities import PRINTED
 from svmrepro.workflow.judgement._quantities import KINDS, value
 from svmrepro.workflow.judgement.claims import (
+    BENT,
     FAILS,
     HOLDS,
     STAND_IN,
@@ -95,7 +96,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
     findings = [_qualified(claim, results, item) for item in KINDS[spec["kind"]][0](results, spec)]
     found = combined_verdict(claim, findings)
     noise = noise_verdict(claim, findings)
-    bent = f"by the repeats' scatter alone: {noise}, but the points do not lie on a line" if noise else ""
+    bent = f"{BENT}{noise}, but the points do not lie on a line" if noise else ""
     said = "; ".join(filter(None, (_statement(claim, findings), bent, _beside(claim, results, spec))))
     if found == HOLDS and combined_verdict(claim, [item for item in findings if not item.stand_in]) != HOLDS:
         found = STAND_IN

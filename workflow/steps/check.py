@@ -42,7 +42,7 @@ from svmrepro.workflow.judgement.check_file import (
     read_record,
 )
 from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
-from svmrepro.workflow.judgement.claims import HEADLINE, UNASKED, UNDECIDED, clocked_claims, tally
+from svmrepro.workflow.judgement.claims import BENT, HEADLINE, UNASKED, UNDECIDED, clocked_claims, tally
 from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
     about,
@@ -205,9 +205,17 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
 def _undecided(verdicts: Verdicts) -> str:
     """Name the headline claims whose intervals straddle the bound; others are too small or not measured."""
     headlines = [row for rows in verdicts.values() for row in rows if row.get("kind") == HEADLINE]
-    named = [row["id"] for row in headlines if row["verdict"] == UNDECIDED]
-    said = f"Headline claims that noise leaves undecided: {len(named)} of {len(headlines)}"
-    return "\n".join(textwrap.wrap(f"{said}: {', '.join(named)}" if named else said, WIDTH)) + "\n"
+    undecided = [row for row in headlines if row["verdict"] == UNDECIDED]
+    bent = [row["id"] for row in undecided if BENT in row["measured"]]
+    noisy = [row["id"] for row in undecided if BENT not in row["measured"]]
+    said = []
+    for named, why in (
+        (noisy, "that noise leaves undecided"),
+        (bent, "undecided since points lie on no line"),
+    ):
+        line = f"Headline claims {why}: {len(named)} of {len(headlines)}"
+        said += textwrap.wrap(f"{line}: {', '.join(named)}" if named else line, WIDTH)
+    return "\n".join(said) + "\n"
 
 
 def _printed_comparison(outcome: ReferenceCheck) -> str:
