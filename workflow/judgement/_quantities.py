@@ -158,7 +158,7 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
         sized = [item.interval for item in found if largest or item.n == row.n_paper]
         return sized[0].value if sized and sized[0] is not None else None
 
-    return _by_size(results, spec, (contender,), look, paper=paper)
+    return _by_size(results, spec, (contender,), look, paper=paper, own=True)
 
 
 def unfinished(results: Results, spec: Spec) -> list[Finding]:
