@@ -63,8 +63,8 @@ def test_a_run_without_raw_measurements_is_said_to_be_of_its_time(tmp_path, raw,
     shutil.copytree(committed / "glasmachers2008", folder)
     shutil.copy(committed / "check.json", folder.parent)
     (tmp_path / "config").symlink_to(PROJECT / "config")
-    if raw:
-        (folder / "measurements.parquet").touch()
+    if not raw:
+        (folder / "measurements.parquet").unlink()
     state = PaperPage(Texts(tmp_path / "docs", "papers/glasmachers2008"), "glasmachers2008").state()
     assert state.count("raw measurements are not in the repository") == said
 
