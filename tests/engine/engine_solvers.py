@@ -1,5 +1,6 @@
 """User-defined solvers for the engine's tests: small, pure NumPy, some of them misbehaving."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -133,6 +134,13 @@ def keeping(problem, eps, time_limit):
     """Use memory that is kept for the next run."""
     kept_memory.empty((1, 64 * 2**17), np.float64)[:] = 1.0
     return quick(problem, eps, time_limit)
+
+
+def collecting(problem, eps, time_limit):
+    """Report whether garbage is collected as a count of iterations."""
+    answer = quick(problem, eps, time_limit)
+    answer.iterations = int(gc.isenabled())
+    return answer
 
 
 def threads(problem, eps, time_limit):

@@ -1,5 +1,6 @@
 """Measuring a job in this process: order, resuming, limits, failing contenders, data, remaining work."""
 
+import gc
 import os
 import re
 import subprocess
@@ -293,6 +294,13 @@ def test_job_process_has_one_thread_whatever_it_inherits(tmp_path):
     (line,) = journal(config).lines()
     assert line["iterations"] == 2
     assert set(line["machine"]["thread_settings"].values()) == {"1"}
+
+
+def test_no_garbage_is_collected_while_the_clock_runs():
+    assert gc.isenabled()
+    lines, _ = measure(prepare({"one": solver("collecting"), "two": solver("collecting")}, sizes=[20]))
+    assert [line["iterations"] for line in lines] == [0] * 4
+    assert gc.isenabled()
 
 
 def test_peak_memory_is_that_of_the_run_alone():

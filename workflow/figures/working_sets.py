@@ -49,8 +49,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     runs = [len(pair_up(results, problem, contenders[:2], ITERATIONS).first) for problem in shown]
     usual = max(runs, key=runs.count, default=0)
     for axes, problem, own in zip(panels.flat, shown, runs, strict=False):
-        # The legend has the usual number.
-        said = f"n = {problem.n:,}" if own == usual else f"n = {problem.n:,}, {plural(own, 'permutation')}"
+        # The legend has the usual number; crosses say that there are none.
+        said = (
+            f"n = {problem.n:,}" if own in (0, usual) else f"n = {problem.n:,}, {plural(own, 'permutation')}"
+        )
         axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
         axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
         axes.grid(True, axis="y")

@@ -36,7 +36,7 @@ from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
 from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.machine import copy_bandwidth
-from svmrepro.workflow.measurement.meter import Meter, release_memory
+from svmrepro.workflow.measurement.meter import Meter, no_garbage_collection, release_memory
 
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
@@ -170,7 +170,7 @@ class ContenderRuns:
             release_memory()
         solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)
         given = self._given(contender, problem)
-        with Meter(self._instructions) as meter:
+        with Meter(self._instructions) as meter, no_garbage_collection():
             solution = solver(given)
         return {
             **_counts_and_times(solution, meter),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import resource
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,21 @@ class Meter:
         busy -= getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         own = self._process.cpu_times()
         return busy, own.user + own.system, stolen, time.perf_counter()
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Turn Python's garbage collector off, as `timeit` does.
+
+    A collection looks at all objects of the process and takes longer than many a run.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def release_memory() -> None:
