@@ -13,7 +13,7 @@ from svmrepro.solvers.caches import kept_memory
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
 from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
-from svmrepro.workflow.measurement.meter import Meter
+from svmrepro.workflow.measurement.meter import Meter, no_garbage_collection
 
 #: Fields of a certificate that are summed over the cells.
 _SUMS = ("dual", "primal", "gap")
@@ -108,7 +108,8 @@ class GridRuns(ContenderRuns):
             )
             while True:
                 wall, cpu = time.perf_counter(), time.thread_time()
-                cell = next(path, None)
+                with no_garbage_collection():
+                    cell = next(path, None)
                 cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
                 if cell is None:
                     return
@@ -124,7 +125,10 @@ class GridRuns(ContenderRuns):
                 problem = first.with_C(C)
                 if isinstance(own, Prepares):
                     own.prepare(problem, eps)
-                yield problem, solver(self._given(contender, problem))
+                given = self._given(contender, problem)
+                with no_garbage_collection():
+                    solution = solver(given)
+                yield problem, solution
 
 
 def _joined(certificates: list[dict[str, Any]], passed: bool) -> dict[str, Any]:
