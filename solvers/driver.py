@@ -23,6 +23,8 @@ _FIRST_SLICE = 200_000  # entries read in the first slice: about 0.2 ms to 1 ms
 # About 3 ms of rows of bits, 0.02 s of dense rows. Without it, slices that read nothing (choosing a chunk)
 # would make the size grow.
 _LARGEST_SLICE = 2**27
+# By how much slices grow at most. Each costs about 20 us; a trace of a short run needs more than two.
+_GROWTH, _GROWTH_TRACED = 16.0, 4.0
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
@@ -200,7 +202,7 @@ def _drive(
         before = now
         status = solver.advance(run, work, step_limit)
         now = clock() - started
-        work = _next_slice(work, now - before)
+        work = _next_slice(work, now - before, _GROWTH_TRACED if trace else _GROWTH)
         if points is not None:
             points.append((now, solver.objective(run)))
         if progress is not None:
@@ -219,10 +221,10 @@ def _drive(
     return solver.complete(run, solution) if isinstance(solver, Completes) else solution
 
 
-def _next_slice(work: int, seconds: float) -> int:
+def _next_slice(work: int, seconds: float, growth: float) -> int:
     """Return the work of the next slice, from the time of the last one."""
     factor = _SLICE_SECONDS / max(seconds, 1e-6)
-    return int(min(max(1_000, work * min(max(factor, 0.1), 4.0)), _LARGEST_SLICE))
+    return int(min(max(1_000, work * min(max(factor, 0.1), growth)), _LARGEST_SLICE))
 
 
 def _check_limits(limits: dict[str, float | None]) -> None:

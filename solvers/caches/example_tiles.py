@@ -238,6 +238,29 @@ def powers_together(panel, mates, count, first, last):
     return count * (last - first) * own.shape[0]
 
 
+@compiled(forceinline=True)
+def powers_of_one(tiles, i, first, last, out):
+    """Write the kernel values of example i, which are in ``singles``, to ``out[first:last]``; return entries.
+
+    The tiles that lie in this part are written without a copy.
+    """
+    own, x, spare = tiles.own_scaled, tiles.scaled[i], tiles.powers
+    for c in range(x.size):
+        own[c, 0] = x[c]
+    at = first
+    while at < last:
+        tile, whole = at // TILE, last // TILE
+        if at % TILE == 0 and tile < whole:
+            end = whole * TILE
+            gaussian_tiles(tiles.singles, tile, whole, own, out[at:end].reshape(1, -1))
+        else:
+            end = min(tile * TILE + TILE, last)
+            gaussian_tiles(tiles.singles, tile, tile + 1, own, spare)
+            copy(spare[0, at % TILE :], out[at:end])
+        at = end
+    return (last - first) * x.size
+
+
 @compiled()
 def _powers_of_levels(panel, mates, count, first, last):
     tiles, at = panel.tiles, panel.at

@@ -105,12 +105,11 @@ def build_cache(
     slots = int(min(n, max(least, limit_bytes // (entry * max(n, 1)))))
     first_bytes = _FIRST_BYTES_CHEAP if cheap else _FIRST_BYTES
     first = min(slots, max(_FIRST_ROWS, least, first_bytes // (entry * max(n, 1))))
-    empty = np.empty if cheap else kept_memory.empty
     packed_as, rows_as = np.uint8 if precision == "distance" else np.float32, _ROWS.get(precision, np.float64)
     if packs:  # the few rows in double precision are workspace, which must not take the kept memory
-        rows, packed = np.empty((least, n), rows_as), empty((slots, n), packed_as)
+        rows, packed = np.empty((least, n), rows_as), kept_memory.empty((slots, n), packed_as)
     else:
-        rows, packed = empty((slots, n), rows_as), np.empty((0, n), packed_as)
+        rows, packed = kept_memory.empty((slots, n), rows_as), np.empty((0, n), packed_as)
     return over(rows, packed, n, first, cheap=cheap)
 
 
@@ -118,8 +117,9 @@ def over(rows: Any, packed: Any, n: int, first: int, *, cheap: bool = False) -> 
     """Return an empty cache for n examples over given arrays, with ``first`` rows in use at first."""
     slots = packed.shape[0] or rows.shape[0]
     newer, older = np.zeros((2, slots + 1), dtype=np.int64)
-    ring = np.array([slots, *range(first)])  # oldest first: slots are taken in this order
-    newer[ring], older[ring] = np.roll(ring, -1), np.roll(ring, 1)
+    # Oldest first: slots are taken in this order.
+    newer[:first], newer[first - 1], newer[slots] = np.arange(1, first + 1), slots, 0
+    older[:first], older[0], older[slots] = np.arange(-1, first - 1), slots, first - 1
     counts = zeroed(Counts)
     counts.slots = first
     counts.worth_far = _WORTH_FAR if cheap else _WORTH

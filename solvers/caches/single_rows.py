@@ -27,6 +27,7 @@ from svmrepro.solvers.caches.example_tiles import (
     in_single_precision,
     in_tiles,
     part_end,
+    powers_of_one,
     powers_together,
 )
 from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form
@@ -140,6 +141,8 @@ def fill_single(store, panel, block, shape, i, first, last, out):
     """Write ``K(x_i, x_order[k])`` to ``out[k]`` in single precision for first <= k < last."""
     tiles, touched, at = panel.tiles, 0, first
     tiles.mates[0] = i
+    if tiles.singles.shape[0] > 0:
+        return powers_of_one(tiles, i, first, last, out)
     while at < last:
         end = part_end(at, last)
         if in_single_precision(tiles):

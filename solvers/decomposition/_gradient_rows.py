@@ -204,6 +204,69 @@ def subtract_rows(G, cache, store, panel, block, shape, positions, changes, begi
     )
 
 
+@compiled(forceinline=True, fastmath={"reassoc", "contract", "nsz"})
+def _dot(changes, row):
+    total = 0.0
+    for k in range(changes.size):
+        total += changes[k] * row[k]
+    return total
+
+
+@compiled(
+    types.UniTuple(types.int64, 2)(
+        VECTOR,
+        STORE,
+        PANEL,
+        *CALLS,
+        types.int64[::1],
+        VECTOR,
+        types.int64,
+        types.int64,
+        VECTOR,
+    )
+)
+def subtract_sums(G, store, panel, block, shape, examples, changes, at, work, row):
+    """Subtract ``sum_p changes[p] K(x_examples[k], x_order[p])`` from each ``G[k]``, without kept rows.
+
+    With few examples and many changes, this takes a fraction of the time of :func:`subtract_rows`.
+
+    Parameters
+    ----------
+    at : int
+        How many examples are done, 0 at first.
+    work : int
+        About how many entries may be read.
+    row : ndarray, shape (STRETCH,)
+        Workspace.
+
+    Returns
+    -------
+    int, int
+        How many examples are done, and the entries read.
+    """
+    mates, dots, size, touched = panel.tiles.mates, panel.tiles.dots, changes.size, 0
+    most = dots.shape[0]
+    while at < examples.size and touched <= work:
+        count, first = min(most, examples.size - at), 0
+        for r in range(count):
+            mates[r] = examples[at + r]
+        while first < size:
+            last = part_end(first, size) if most > 1 else min(first + STRETCH, size)
+            part = changes[first:last]
+            if most > 1:
+                touched += products_together(panel, mates, count, first, last)
+                for r in range(count):
+                    shape(store, panel, mates[r], first, last, dots[r])
+                    G[at + r] -= _dot(part, dots[r])
+            else:
+                touched += block(store, panel, mates[0], first, last, row)
+                shape(store, panel, mates[0], first, last, row)
+                G[at] -= _dot(part, row)
+            first = last
+        at += count
+    return at, touched
+
+
 @compiled(
     types.int64(
         STATE,

@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from svmrepro.solvers.caches.active_set_rows import build_cache
+from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import build_panel
 from svmrepro.solvers.caches.single_rows import part_of
-from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_rows
+from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import ROUNDING
 from svmrepro.solvers.storage.row_products import rows_of
@@ -89,36 +89,37 @@ class Refinement:
         REFINE, see :class:`PairRestoring`.
     places : ndarray of int64
         The positions of the examples near the extremes.
+    examples : ndarray of int64
+        The examples there.
+    changes : ndarray of float64
+        All multipliers that are not 0; the panel is of their examples.
     """
 
     def __init__(self, run: SecondOrderRun) -> None:
-        state, n = run.state, run.problem.n
+        state, order = run.state, run.panel.order
         self.why, self.at = REFINE, 0
         self.places = near_extremes(run)
-        self.panel = part_of(run.panel, run.problem.layout("panel", build_panel), self.places)
-        self.cache = build_cache(n, 0.0, "double", least=0)
-        self.G = state.y[self.places]
-        position = np.empty(n, dtype=np.int64)
-        position[self.panel.order] = np.arange(n)
         changed = np.flatnonzero(state.beta)
-        self.positions = position[run.panel.order[changed]]
+        self.panel = part_of(run.panel, run.problem.layout("panel", build_panel), changed)
+        self.examples = order[self.places].astype(np.int64)
         self.changes = state.beta[changed]
-        self.row = np.empty(n)
+        self.G = state.y[self.places]
+        self.row = np.empty(STRETCH)
 
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
-        self.at = subtract_rows(
-            self.G, self.cache, run.store, self.panel, run.block, run.shape, self.positions, self.changes,
-            0, self.places.size, self.at, work, self.row,
+        before, counts = self.at, run.cache.counts
+        self.at, touched = subtract_sums(
+            self.G, run.store, self.panel, run.block, run.shape, self.examples, self.changes,
+            self.at, work, self.row,
         )  # fmt: skip
-        if self.at >= 0:
+        counts.touched += touched
+        counts.entries += (self.at - before) * self.changes.size
+        if self.at < self.examples.size:
             return False
         run.state.G[self.places] = self.G
         if not run.mixed:
             run.mixed, run.drift_then = True, float(run.state.scalars.drift)
-        counts = run.cache.counts
-        counts.entries += self.cache.counts.entries
-        counts.touched += self.cache.counts.touched
         return True
 
 

@@ -29,16 +29,14 @@ from svmrepro.solvers.decomposition._fixed_gradient import recall
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 
 _SPAN = 256
-_LEAST_FEATURES = 16  # with fewer, reading the examples takes little of the time of a row
-_MANY_FEATURES = 32  # with fewer, rows computed ahead pay only if the cache does not grow much for them
+_LEAST_FEATURES = 32  # with fewer, computing each row when it is requested takes less time
 
 
 def looks_ahead(cache: RowCache, panel: Panel) -> bool:
-    """Tell whether rows can be computed together, and enough of them kept."""
+    """Tell whether rows can be computed together, with enough room for them, and whether that pays."""
     whole = cache.rows.dtype != np.uint8 and not cache.packed.shape[0]
-    roomy = 2 * cache.counts.slots >= cache.called.size
-    pays = panel.tiles.used.size >= (_LEAST_FEATURES if roomy else _MANY_FEATURES)
     together = panel.tiles.dots.shape[0] == TOGETHER
+    pays = panel.tiles.used.size >= _LEAST_FEATURES
     return bool(whole and together and pays and cache.owner.size >= 4 * TOGETHER)
 
 

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numba import types
-from svmrepro.solvers.caches.feature_columns import build_panel
+from svmrepro.solvers.caches.feature_columns import build_panel, bytes_hold
 from svmrepro.solvers.caches.single_rows import single_panel
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
@@ -105,18 +105,19 @@ def _precision_of(problem: Problem, eps: float) -> str:
     )
 )
 def fill_kernel(store, dots, transform, K, members, at, work, row):
-    """Write the lower triangle of the kernel matrix of some examples, from row ``at`` on.
+    """Write the upper triangle of the kernel matrix of some examples, from row ``at`` on.
 
     Return the row reached within about ``work`` entries, and the entries read. ``row`` is workspace.
     """
     touched, done = 0, 0
     while at < members.size and done + touched < work:
-        touched += dots(store, np.int64(members[at]), members, at + 1, row)
-        transform(store, np.int64(members[at]), members, at + 1, row)
-        for k in range(at + 1):
-            K[at, k] = row[k]
+        rest, size = members[at:], members.size - at
+        touched += dots(store, np.int64(members[at]), rest, size, row)
+        transform(store, np.int64(members[at]), rest, size, row)
+        for k in range(size):
+            K[at, at + k] = row[k]
         at += 1
-        done += 8 * at
+        done += 8 * size
     return at, touched
 
 
@@ -236,9 +237,10 @@ class SmoNewtonRun:
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        ahead = bytes_hold(problem) != "entries"
         fixed = {
-            "plan": 1,
-            "offer": 4,
+            "plan": int(ahead),
+            "offer": 4 if ahead else 0,
             "sets": 1,
             "stretch": 1.0,
             "lengths": False,

@@ -8,7 +8,8 @@ from a point strictly between the bounds. Each step solves
 
 over the variables that are still free, by a Cholesky factor of K, and goes to the maximum along d or to the
 first bound. A variable that reaches a bound leaves the factor (Gill, Golub, Murray and Saunders 1974, method
-C1) and does not come back: the caller's next pairs decide about it. A multiple of the identity keeps the
+C1) and does not come back: the caller's next pairs decide about it. The factor is stored with its columns as
+rows of memory, in which all its loops run. A multiple of the identity keeps the
 factor definite for copies of an example or too few features. Steps are repeated because of it: each one is
 exact along its direction, so that the objective cannot fall.
 
@@ -18,9 +19,9 @@ Symbols:
 here         meaning
 ===========  =============================================
 K            kernel matrix of the working set
-L            its lower Cholesky factor, over ``members``
+R            its upper Cholesky factor, R'R = K, over ``members``
 g            gradient of the objective, for all variables
-members      the free variables, in the order of L
+members      the free variables, in the order of R
 ===========  =============================================
 """
 
@@ -42,7 +43,7 @@ class NewtonScalars:
     """See :class:`NewtonState`."""
 
     n_members: int
-    factored: int  # rows of L that are done
+    factored: int  # rows of R that are done
     steps: int
     gain: float  # of all steps
     work: int  # multiplications
@@ -53,25 +54,29 @@ class NewtonState(NamedTuple):
 
     Attributes
     ----------
-    K, L : ndarray of float64, shape (k, k)
-        The kernel matrix, of which the lower triangle is read, and its factor.
+    K, R : ndarray of float64, shape (k, k)
+        The kernel matrix, of which the upper triangle is read, and its factor.
     g, beta, low, high : ndarray of float64, shape (k,)
         Gradient, variables and bounds.
     members : ndarray of int64, shape (k,)
         The free variables: the first ``n_members``.
-    first, second : ndarray of float64, shape (k,)
-        Workspace: the direction and K times it.
+    direction, ones : ndarray of float64, shape (k,)
+        Workspace, in the order of the members: the direction d, and a solution of ``K z = 1``.
+    wide, product : ndarray of float64, shape (k,)
+        Workspace, for all variables: the direction, 0 for those that are not free, and K times it.
     """
 
     K: Any
-    L: Any
+    R: Any
     g: Any
     beta: Any
     low: Any
     high: Any
     members: Any
-    first: Any
-    second: Any
+    direction: Any
+    ones: Any
+    wide: Any
+    product: Any
     scalars: NewtonScalars
 
 
@@ -82,14 +87,16 @@ def allocate(g: Any, beta: Any, low: Any, high: Any) -> NewtonState:
     scalars.n_members = k
     return NewtonState(
         K=np.zeros((k, k)),
-        L=np.zeros((k, k)),
+        R=np.zeros((k, k)),
         g=g.copy(),
         beta=beta.copy(),
         low=low,
         high=high,
         members=np.arange(k),
-        first=np.zeros(k),
-        second=np.zeros(k),
+        direction=np.zeros(k),
+        ones=np.zeros(k),
+        wide=np.zeros(k),
+        product=np.zeros(k),
         scalars=scalars,
     )
 
@@ -98,12 +105,19 @@ NEWTON = typeof(allocate(*np.zeros((4, 1))))
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
+# The loops below run from 0: with an offset in their index they would not be vectorised.
+
+
 @compiled(forceinline=True, fastmath=_REASSOCIATE)
-def _dot(a, b, m):
-    total = 0.0
-    for k in range(m):
-        total += a[k] * b[k]
-    return total
+def _subtract_four(row, a, one, b, two, c, three, d, four):
+    for i in range(row.size):
+        row[i] -= (a * one[i] + b * two[i]) + (c * three[i] + d * four[i])
+
+
+@compiled(forceinline=True, fastmath=_REASSOCIATE)
+def _subtract(row, factor, other):
+    for i in range(row.size):
+        row[i] -= factor * other[i]
 
 
 @compiled(types.boolean(NEWTON, types.int64))
@@ -115,51 +129,75 @@ def factor(state, work):
     bool
         False if K is not positive definite.
     """
-    K, L, scalars = state.K, state.L, state.scalars
+    K, R, scalars = state.K, state.R, state.scalars
     k, largest = scalars.n_members, 0.0
     for i in range(k):
         largest = max(largest, abs(K[i, i]))
     done = 0
     while scalars.factored < k and done < work:
-        i = scalars.factored
-        row = L[i]
-        for j in range(i):
-            row[j] = (K[i, j] - _dot(row, L[j], j)) / L[j, j]
-        pivot = K[i, i] + _SHIFT * largest - _dot(row, row, i)
+        c = scalars.factored
+        row, given = R[c, c:k], K[c, c:k]
+        for i in range(row.size):
+            row[i] = given[i]
+        whole = c - c % 4
+        for t in range(0, whole, 4):
+            one, two, three, four = R[t, c:k], R[t + 1, c:k], R[t + 2, c:k], R[t + 3, c:k]
+            _subtract_four(row, one[0], one, two[0], two, three[0], three, four[0], four)
+        for t in range(whole, c):
+            _subtract(row, R[t, c], R[t, c:k])
+        pivot = row[0] + _SHIFT * largest
         if not pivot > 0.0:
             return False
-        row[i] = np.sqrt(pivot)
+        row[0] = pivot
+        root = np.sqrt(pivot)
+        for i in range(row.size):
+            row[i] /= root
         scalars.factored += 1
-        done += (i * i) // 2 + 1
+        done += c * (k - c) + 1
     scalars.work += done
     return True
 
 
-@compiled(forceinline=True)
-def _solve(L, x, m):
-    """Solve ``L L' x = b`` in place."""
-    for i in range(m):
-        x[i] = (x[i] - _dot(L[i], x, i)) / L[i, i]
-    for i in range(m - 1, -1, -1):
-        row = L[i]
-        x[i] /= row[i]
-        value = x[i]
-        for j in range(i):
-            x[j] -= value * row[j]
+@compiled(forceinline=True, fastmath=_REASSOCIATE)
+def _subtract_from_both(x, y, a, b, row):
+    for i in range(row.size):
+        x[i] -= a * row[i]
+        y[i] -= b * row[i]
+
+
+@compiled(forceinline=True, fastmath=_REASSOCIATE)
+def _dot_both(x, y, row):
+    a, b = 0.0, 0.0
+    for i in range(row.size):
+        a += x[i] * row[i]
+        b += y[i] * row[i]
+    return a, b
 
 
 @compiled(forceinline=True)
-def _direction(state):
-    """Write the Newton direction of the members to ``first``, with sum 0."""
-    m, g, members, d, z = state.scalars.n_members, state.g, state.members, state.first, state.second
+def _solve(R, x, y, m):
+    """Solve ``R'R x = b`` in place, and the same for y."""
+    for c in range(m):
+        x[c] /= R[c, c]
+        y[c] /= R[c, c]
+        _subtract_from_both(x[c + 1 : m], y[c + 1 : m], x[c], y[c], R[c, c + 1 : m])
+    for c in range(m - 1, -1, -1):
+        a, b = _dot_both(x[c + 1 : m], y[c + 1 : m], R[c, c + 1 : m])
+        x[c] = (x[c] - a) / R[c, c]
+        y[c] = (y[c] - b) / R[c, c]
+
+
+@compiled(forceinline=True)
+def _find_direction(state):
+    """Write the Newton direction of the members, with sum 0."""
+    m, g, members, d, z = state.scalars.n_members, state.g, state.members, state.direction, state.ones
     mean = 0.0
     for k in range(m):
         mean += g[members[k]] / m
     for k in range(m):
         d[k] = g[members[k]] - mean  # the same direction, with less cancellation
         z[k] = 1.0
-    _solve(state.L, d, m)
-    _solve(state.L, z, m)
+    _solve(state.R, d, z, m)
     above, below = 0.0, 0.0
     for k in range(m):
         above += d[k]
@@ -170,43 +208,59 @@ def _direction(state):
         rest += d[k] / m
     for k in range(m):
         d[k] -= rest
+        state.wide[members[k]] = d[k]
+
+
+@compiled(forceinline=True, fastmath=_REASSOCIATE)
+def _add_and_dot(product, own, row, wide):
+    total = 0.0
+    for j in range(row.size):
+        product[j] += own * row[j]
+        total += wide[j] * row[j]
+    return total
 
 
 @compiled(forceinline=True)
-def _times(state):
-    """Write K times the direction, over the members, to ``second``."""
-    K, m, members, d, product = state.K, state.scalars.n_members, state.members, state.first, state.second
-    for k in range(m):
-        product[k] = 0.0
-    for k in range(m):
-        row, own, total = K[members[k]], d[k], 0.0
-        for j in range(k):
-            entry = row[members[j]]
-            product[j] += own * entry
-            total += d[j] * entry
-        product[k] += total + own * row[members[k]]
+def _multiply(state):
+    """Write K times the direction; it is complete for the members."""
+    K, members, wide, product = state.K, state.members, state.wide, state.product
+    product[:] = 0.0
+    for k in range(state.scalars.n_members):
+        i = members[k]
+        total = _add_and_dot(product[i + 1 :], wide[i], K[i, i + 1 :], wide[i + 1 :])
+        product[i] += wide[i] * K[i, i] + total
+
+
+@compiled(forceinline=True, fastmath={"contract"})
+def _rotate(upper, lower, cosine, sine):
+    for i in range(upper.size):
+        a, b = upper[i], lower[i]
+        upper[i] = cosine * a + sine * b
+        lower[i] = cosine * b - sine * a
+
+
+@compiled(forceinline=True)
+def _close(row):
+    """Move the entries of a row, but for the first, to the place before."""
+    for i in range(row.size - 1):
+        row[i] = row[i + 1]
 
 
 @compiled(forceinline=True)
 def _remove(state, r):
     """Remove member r from the list and from the factor."""
-    L, members, scalars = state.L, state.members, state.scalars
+    R, members, scalars = state.R, state.members, state.scalars
     m = scalars.n_members - 1
-    for i in range(r, m):
-        members[i] = members[i + 1]
-        lower, upper = L[i + 1], L[i]
-        for j in range(i + 2):
-            upper[j] = lower[j]
-    # Row i >= r now has i + 2 entries. Rotations of columns c and c + 1 make it i + 1.
+    state.wide[members[r]] = 0.0
+    _close(members[r : m + 1])
+    for c in range(m + 1):
+        _close(R[c, max(r, c - 1) : m + 1])
+    # Row c > r now begins one column before its diagonal. Rotations of rows c and c + 1 remove that entry.
     for c in range(r, m):
-        a, b = L[c, c], L[c, c + 1]
+        a, b = R[c, c], R[c + 1, c]
         length = np.sqrt(a * a + b * b)
-        cosine, sine = a / length, b / length
-        L[c, c] = length
-        for i in range(c + 1, m):
-            a, b = L[i, c], L[i, c + 1]
-            L[i, c] = cosine * a + sine * b
-            L[i, c + 1] = cosine * b - sine * a
+        R[c, c] = length
+        _rotate(R[c, c + 1 : m], R[c + 1, c + 1 : m], a / length, b / length)
     scalars.n_members = m
 
 
@@ -244,19 +298,19 @@ def iterate(state, eps, objective, work, most, limit):
         ``DONE`` or ``RUNNING``.
     """
     scalars, g, beta, low, high = state.scalars, state.g, state.beta, state.low, state.high
-    members, d, product = state.members, state.first, state.second
+    members, d, product = state.members, state.direction, state.product
     done = 0
     while done < work:
         m = scalars.n_members
         if m < 2 or scalars.steps >= most or scalars.work >= limit or _spread(state) <= eps:
             return DONE
-        _direction(state)
-        _times(state)
+        _find_direction(state)
+        _multiply(state)
         cost = 4 * m * m
         slope, curvature = 0.0, 0.0
         for k in range(m):
             slope += g[members[k]] * d[k]
-            curvature += product[k] * d[k]
+            curvature += product[members[k]] * d[k]
         if not slope > 0.0:
             return DONE
         length, blocks = (slope / curvature if curvature > 0.0 else np.inf), -1
@@ -271,7 +325,7 @@ def iterate(state, eps, objective, work, most, limit):
         for k in range(m):
             i = members[k]
             beta[i] = min(max(beta[i] + length * d[k], low[i]), high[i])
-            g[i] -= length * product[k]
+            g[i] -= length * product[i]
         gain = length * (slope - 0.5 * length * curvature)
         scalars.gain += gain
         scalars.steps += 1
