@@ -56,9 +56,9 @@ class PairScalars:
     newton_gain: float  # the gain of Newton's step in its place; 0 if it was not planned
     least_double_gain: float  # least gain of two such steps, relative to Newton's gain
     updates: int  # entries of G updated
-    between_free: int  # steps between two free multipliers
-    between_free_entries: int  # entries of G that they updated
-    between_free_gain: float  # their gain in W
+    between_free: int  # work of the steps between two free multipliers, without kernel rows
+    between_free_stop: int  # that work at which the iteration returns to its caller
+    between_free_gain: float  # gain of these steps in W
     ticks: int  # work, in entries read
 
 

@@ -33,6 +33,7 @@ RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
 _ETA = 0.9
 _WORTH = 10  # shrink if at least one active example in this many can leave
 ITERATION, ENTRIES = 100, 4  # cost of an iteration in entries read: fixed, and for each active example
+BETWEEN_FREE = 600  # fixed cost of one between free multipliers, in entries that a polish would read
 
 RATIO_BINS = 51
 """Number of bins for step lengths relative to Newton's, see :func:`tally`."""
@@ -75,7 +76,8 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
     int
         ``CONVERGED``: the gap over the active set is at most eps. ``NEARLY``: it is at most 10 eps, and the
         whole set is still to be checked near the end. ``SHRINK``: at least a tenth of the active set is
-        marked to leave. ``RUNNING``: the slice or the step limit is used up.
+        marked to leave. ``RUNNING``: the slice, the step limit or the allowed work between free multipliers
+        is used up.
     """
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status
@@ -92,6 +94,8 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         if scalars.near_end and gap <= 10.0 * eps:
             return NEARLY
         if scalars.steps >= step_limit or scalars.ticks >= stop_at:
+            return RUNNING
+        if scalars.between_free >= scalars.between_free_stop:
             return RUNNING
         if scalars.steps >= scalars.shrink_at:
             scalars.shrink_at = scalars.steps + scalars.shrink_interval
@@ -145,8 +149,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         # Take it.
         gained = (slope - 0.5 * (diagonal[i] + diagonal[j] - 2.0 * entry(row1, j)) * mu) * mu
         if status[i] == UP | DOWN and status[j] == UP | DOWN:
-            scalars.between_free += 1
-            scalars.between_free_entries += m
+            scalars.between_free += BETWEEN_FREE + ENTRIES * m
             scalars.between_free_gain += gained
         if state.lengths.shape[1]:
             tally(state.lengths, scalars.ratio, planned)

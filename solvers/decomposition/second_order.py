@@ -211,6 +211,7 @@ class SecondOrderRun:
         scalars.n_active = n
         scalars.shrink_interval = min(n, 1000)
         scalars.shrink_at = scalars.shrink_interval if self.shrinking else _NEVER
+        scalars.between_free_stop = _NEVER
         scalars.stretch = options["stretch"]
         scalars.tiny = _DEGENERATE * min(1.0, float(np.abs(self.state.diagonal).max()) or 1.0)
         self.rounding = row_error(problem) / self.largest if self.rounded else _ROUNDING[precision]

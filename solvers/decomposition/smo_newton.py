@@ -9,11 +9,12 @@ multipliers at their bounds and solves for the free ones by
 A *polish* with k free among m active examples costs a kernel matrix and a Cholesky factor of order k, and k
 rows of m entries for the gradient. It replaces steps between two free multipliers, not those that find new
 ones, so it waits while most of the active examples are not free: the first polish is made when such steps
-have cost 3 m / k times as much. The next ones become four times more frequent if the last one gained more,
-for its cost, than the latest of these steps, and less frequent if it gained less. Useless polishes therefore
-cost little in total. Costs are counted in entries read, not in seconds, so that a run can be repeated.
-Looking at the free set costs as well: looks are rare while they lead to nothing, and frequent after a polish
-that was useful. When examples have left the active set, a polish may have become cheap, so there is a look.
+have cost 3 m / k times as much, or 12 m / k times if rows are bytes. The next ones become four times more
+frequent if the last one gained more, for its cost, than the latest of these steps, and less frequent if it
+gained less. Useless polishes therefore cost little in total. Costs are counted in entries read, not in
+seconds, so that a run can be repeated. Looking at the free set costs as well: the next look is when the
+polish of the last one would be due. When examples have left the active set, a polish may have become cheap,
+so there is a look.
 
 With several threads, long passes of the pair steps are divided among them, and so is the update of the
 gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`.
@@ -41,7 +42,6 @@ from svmrepro.solvers.decomposition._gradient_rows import move_folded
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import STATE, look, place
 from svmrepro.solvers.decomposition._rows_ahead import looks_ahead
-from svmrepro.solvers.decomposition._second_order_iteration import ENTRIES
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 from svmrepro.solvers.decomposition.threads.helpers import loops_for
 from svmrepro.solvers.problem import Problem
@@ -53,18 +53,17 @@ from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, 
 __all__ = ["advance", "finish", "objective", "prepare", "prepare_threads", "start", "steps"]
 
 _MOST_FREE = 3000  # above it, the two matrices would take more than 144 MB
-# Entries read before the first look at the free set (about 0.3 ms), and until the next one if the last polish
-# was useful, or not. A look takes 0.1 ms, so those without a polish must be few.
-_FIRST_LOOK, _AGAIN, _SELDOM = 1 << 20, 1 << 17, 1 << 22
-# After a useless polish, at least this share of the run so far, times the active share of the examples.
-_SHARE = 0.5
+# Work between free multipliers, in entries read, before the first look at the free set (about 0.1 ms), and
+# until the next one if the last polish was useful, or not. A look takes about 20 us.
+_FIRST_LOOK, _AGAIN, _SELDOM = 1 << 19, 1 << 17, 1 << 20
 _OVERHEAD = 1 << 18  # of a polish, in entries read, besides what it computes
-_PATIENCE = 3.0  # cost of steps between free multipliers before the first polish, over its cost times m / k
+# Cost of steps between free multipliers before the first polish, over its cost times m / k. The second is for
+# linear rows of binary data: early polishes of Adult and Web took longer than the steps that they saved.
+_PATIENCE, _PATIENCE_OF_BYTES = 3.0, 12.0
 _MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
 _SOONER, _LATER = 0.25, 1.5
 _FREE_WORK = 5_000_000  # multiplications that a polish may take in any case, about 1 ms
 _OVERRUN = 1.5  # work at which a polish ends that meets many bounds, as a multiple of what was expected
-_STEP = 600.0  # cost of a step that does not depend on the active set, in entries that a polish reads
 _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 # Costs in entries read: of a kernel value, of a multiplication in the factor, of an entry of a new row.
 _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
@@ -223,9 +222,6 @@ class SmoNewtonRun:
         Steps from one shrinking to the next.
     patience : float
         Cost of steps between free multipliers from one polish to the next, as a multiple of that of a polish.
-    look_at : int
-        Work of all steps, in entries read, at which to look at the free set. It does not depend on the slices
-        in which the run is made, so that a run can be repeated.
     useful : bool
         Whether the last polish gained more for its cost than the latest steps before it.
     begun : float
@@ -237,6 +233,7 @@ class SmoNewtonRun:
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+        # Linear rows of binary data are so fast that planning costs more than it saves.
         ahead = bytes_hold(problem) != "entries"
         fixed = {
             "plan": int(ahead),
@@ -253,10 +250,11 @@ class SmoNewtonRun:
         self.pairs.state.scalars.ahead = looks_ahead(self.pairs.cache, self.pairs.panel)
         self.shrink_interval = int(self.pairs.state.scalars.shrink_interval)
         self.polish: Polish | None = None
-        self.patience = _PATIENCE
+        self.patience = _PATIENCE if ahead else _PATIENCE_OF_BYTES
         self.begun = 0.0
         self.marks = [(0.0, 0.0)]
-        self.look_at = _FIRST_LOOK
+        # It does not depend on the slices in which the run is made, so that a run can be repeated.
+        self.pairs.state.scalars.between_free_stop = _FIRST_LOOK
         self.useful = False
         self.polishes = self.newton_steps = self.divided = 0
 
@@ -290,12 +288,13 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
         # Shrinking stays as frequent: a polish finds the end of a set that was too small soon.
         run.pairs.state.scalars.shrink_interval = run.shrink_interval
         return status
-    ticks, shrinks = int(run.pairs.state.scalars.ticks), run.pairs.shrinks
-    shared = run.pairs.helpers is not None and run.pairs.state.scalars.n_active >= second_order.LEAST
-    status = second_order.advance(run.pairs, max(1, min(work, run.look_at - ticks)), pairs_limit)
+    scalars, shrinks = run.pairs.state.scalars, run.pairs.shrinks
+    ticks = int(scalars.ticks)
+    shared = run.pairs.helpers is not None and scalars.n_active >= second_order.LEAST
+    status = second_order.advance(run.pairs, work, pairs_limit)
     if shared:
-        run.divided += int(run.pairs.state.scalars.ticks) - ticks
-    due = run.pairs.state.scalars.ticks >= run.look_at or run.pairs.shrinks > shrinks
+        run.divided += int(scalars.ticks) - ticks
+    due = scalars.between_free >= scalars.between_free_stop or run.pairs.shrinks > shrinks
     if status is None and run.pairs.restoring is None and due:
         _consider(run)
     return status
@@ -324,12 +323,6 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
     return dataclasses.replace(solution, iterations=steps(run), info=info)
 
 
-def _work_between_free(run: SmoNewtonRun) -> float:
-    """Return the work of the steps between free multipliers, in entries read, without kernel rows."""
-    scalars = run.pairs.state.scalars
-    return _STEP * float(scalars.between_free) + ENTRIES * float(scalars.between_free_entries)
-
-
 def _consider(run: SmoNewtonRun) -> None:
     """Begin a polish if the pairs have cost enough since the last one, or say when to look again."""
     state, cache = run.pairs.state, run.pairs.cache
@@ -342,7 +335,7 @@ def _consider(run: SmoNewtonRun) -> None:
         entry += _ENTRY * (1.0 - kept / max(k, 1))
     value = _VALUE + _stored_entries(run.problem)
     cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
-    now = _work_between_free(run)
+    now = float(state.scalars.between_free)
     run.marks.append((now, float(state.scalars.between_free_gain)))
     due = run.begun + run.patience * cost * m / max(k, 1)
     if now >= due and 2 <= k <= _MOST_FREE:
@@ -366,9 +359,9 @@ def _stored_entries(problem: Problem) -> float:
 
 def _look_again(run: SmoNewtonRun, work: float) -> None:
     """Set when to look at the free set again: after some work, and not so often that looking costs much."""
-    ticks, active = int(run.pairs.state.scalars.ticks), int(run.pairs.state.scalars.n_active)
-    least = _AGAIN if run.useful else max(_SELDOM, _SHARE * ticks * active / run.problem.n)
-    run.look_at = ticks + int(max(work, least))
+    scalars = run.pairs.state.scalars
+    least = _AGAIN if run.useful else _SELDOM
+    scalars.between_free_stop = int(scalars.between_free) + int(min(max(work, least), 2.0**60))
 
 
 def _take(run: SmoNewtonRun, polish: Polish) -> Any:
@@ -397,7 +390,7 @@ def _rate(run: SmoNewtonRun, polish: Polish) -> None:
     """Compare the gain of a polish with that of the pairs before it; set when to look again."""
     scalars = run.pairs.state.scalars
     gain, cost = float(polish.newton.scalars.gain), max(polish.cost, 1.0)
-    now, gained = _work_between_free(run), float(scalars.between_free_gain)
+    now, gained = float(scalars.between_free), float(scalars.between_free_gain)
     then, gain_then = next((mark for mark in reversed(run.marks) if now - mark[0] >= cost), run.marks[0])
     work, pairs_gain = now - then, gained - gain_then
     run.useful = gain * work > pairs_gain * (cost + _OVERHEAD)

@@ -47,7 +47,7 @@ def test_a_look_at_the_free_set_while_the_gradient_is_restored(
     # Looks are so frequent that one often falls on the step after which the gradient has to be restored.
     for name in ("_FIRST_LOOK", "_AGAIN", "_SELDOM"):
         monkeypatch.setattr(smo_newton, name, 1)
-    monkeypatch.setattr(smo_newton, "_SHARE", 0.0)
+    monkeypatch.setattr(smo_newton, "_PATIENCE", 0.01)
     X, y = words(200, 100, seed=seed)
     for C in (1.0, 100.0):
         judged(Problem(X, y, C, Kernel.gaussian(gamma=0.05), storage="bits"), "smo-newton", cache_mb=1e-3)
