@@ -10,7 +10,9 @@ from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches import single_rows
+from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
+from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _restoring as restorings
 from svmrepro.solvers.decomposition import second_order, smo_newton
 
@@ -156,6 +158,33 @@ def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     rises, falls = (state.status & 1) != 0, (state.status & 2) != 0
     assert true[rises].max() - true[falls].min() <= 1e-3 + 1e-9 * largest
     judged(problem, smo_newton.finish(run, status), 1e-3)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_sums_over_the_multipliers_are_those_of_whole_rows(d: int) -> None:
+    X, y = noisy(1500, d)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.7 / d))
+    rng = np.random.default_rng(d)
+    changed, examples = np.sort(rng.choice(1500, 1100, replace=False)), rng.choice(1500, 7, replace=False)
+    changes, base = rng.normal(size=1100), problem.layout("panel", panels.build_panel)
+    panel = single_rows.part_of(base, base, changed)
+    G, at, read = y[examples].copy(), 0, 0
+    while at < 7:
+        at, touched = gradient_rows.subtract_sums(
+            G,
+            problem.prepare(),
+            panel,
+            *panels.block_of(problem),
+            examples,
+            changes,
+            at,
+            0,
+            np.empty(STRETCH),
+        )
+        read += touched
+    assert read == 7 * 1100 * d
+    rows = np.array([exact(X, i, 0.7 / d)[changed] for i in examples])
+    assert pytest.approx(y[examples] - rows @ changes, abs=1e-10) == G
 
 
 def test_starts_from_a_gradient_in_either_precision() -> None:
