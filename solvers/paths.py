@@ -32,7 +32,7 @@ from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SolverSpec, get
 from svmrepro.solvers.solution import Solution, Start
-from svmrepro.solvers.storage.stores import centred, distances_cancel
+from svmrepro.solvers.storage.stores import accurate_distances
 
 _FREE = 2.0  # scale the start while free multipliers are at most this times those at C
 _ROWS = 256  # rows of a kernel matrix computed at a time, in the processor's caches
@@ -217,10 +217,8 @@ class _KernelMatrices:
         if names == {"polynomial"}:
             return cls(problem.X)
         gamma = max(kernel.gamma for kernel in kernels)
-        for X in (problem.X, centred(problem.X)):
-            if not distances_cancel(X, gamma):
-                return cls(X)
-        return None
+        X = accurate_distances(problem.X, gamma)
+        return None if X is None else cls(X)
 
     def matrix(self, kernel: Kernel) -> npt.NDArray[np.float64]:
         """Return the matrix of a kernel, in the memory of the last one."""

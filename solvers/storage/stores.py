@@ -18,6 +18,8 @@ STORAGES = ("dense", "csr", "index", "bits")
 
 #: Largest error of the exponent of a Gaussian kernel for which distances are computed from norms.
 _CANCELS = 1e-8
+#: Largest error for which the examples stay where they are: multipliers of 1e5 add up such errors.
+_CENTRES = 1e-12
 _LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
 _LARGEST_SQUARE = 1e300
 _DENSE_BYTES = 1 << 30
@@ -130,16 +132,13 @@ def check_range(X: Any, kernel: Any) -> None:
         )
 
 
-def distances_cancel(X: Any, gamma: float) -> bool:
-    """Tell whether ``|x|^2 + |z|^2 - 2 x.z`` is too inaccurate as ``|x - z|^2`` for a Gaussian kernel."""
-    return bool(gamma * 4.0 * np.finfo(float).eps * float(_squared_norms(X).max()) > _CANCELS)
+def _exponent_error(X: Any, gamma: float) -> float:
+    """Return the rounding error of ``gamma |x - z|^2`` computed from norms and dot products."""
+    return gamma * 4.0 * float(np.finfo(float).eps) * float(_squared_norms(X).max())
 
 
-def centred(X: Any) -> Any:
-    """Return examples minus the column means; for sparse examples, only of columns without a zero.
-
-    Distances do not change, but their rounding errors decrease if all examples are far from the origin.
-    """
+def _centred(X: Any) -> Any:
+    """Return examples minus the column means; for sparse examples, only of columns without a zero."""
     if not sp.issparse(X):
         return X - X.mean(axis=0)
     full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
@@ -147,6 +146,18 @@ def centred(X: Any) -> Any:
     moved = X.copy()
     moved.data -= shift[moved.indices]
     return moved
+
+
+def accurate_distances(X: Any, gamma: float) -> Any | None:
+    """Return examples, centred if need be, whose distances norms and dot products give, or None.
+
+    "Give" means: accurately enough for a Gaussian kernel of this gamma. Rounding errors decrease by centring
+    if all examples are far from the origin.
+    """
+    if _exponent_error(X, gamma) <= _CENTRES:
+        return X
+    moved = _centred(X)
+    return moved if _exponent_error(moved, gamma) <= _CANCELS else None
 
 
 def distance_examples(X: Any, storage: str, gamma: float) -> tuple[Any, str, bool]:
@@ -166,11 +177,10 @@ def distance_examples(X: Any, storage: str, gamma: float) -> tuple[Any, str, boo
     ValueError
         If differences are needed and the examples as dense rows would take more than 1 GiB.
     """
-    if not distances_cancel(X, gamma):
-        return X, storage, False
-    moved = centred(X)
-    if not distances_cancel(moved, gamma):
+    moved = accurate_distances(X, gamma)
+    if moved is not None:
         return moved, storage, False
+    moved = _centred(X)
     if 8 * X.shape[0] * X.shape[1] > _DENSE_BYTES and sp.issparse(X):
         raise ValueError(
             "Gaussian distances of these sparse examples cancel in double precision, and they are too many "

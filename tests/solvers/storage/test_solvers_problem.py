@@ -152,3 +152,14 @@ def test_read_only_data(sparse: bool) -> None:
         array.setflags(write=False)
     for name, storage in (("smo", "auto"), ("smo2", "auto"), ("smo2", "csr" if sparse else "dense")):
         assert solve(Problem(data, y, storage=storage), name).status == "optimal"
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("name", ["smo-newton", "pasmo"])
+def test_far_from_the_origin_with_large_multipliers(name: str, storage: str) -> None:
+    # Distances from norms are off by 1e-9 there; multipliers of 1e5 would make that 1e-4 in the gradient.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 4))
+    y = np.where(np.sin(2 * X.sum(axis=1)) + 0.5 * rng.standard_normal(400) > 0, 1.0, -1.0)
+    problem = Problem(X + 2e4, y, 1e5, Kernel.gaussian(2e-3), storage=storage)
+    assert solve(problem, name).status == "optimal"
