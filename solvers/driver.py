@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from svmrepro.solvers.blas_threads import one_blas_thread
 from svmrepro.solvers.interface import Completes, Divides, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
@@ -28,7 +29,8 @@ _GROWTH, _GROWTH_TRACED = 16.0, 4.0
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
-_FEASIBLE = 1e-9  # largest |y'alpha| of a given start, as a share of sum alpha
+_FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
+_NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
 
 Progress = Callable[[float, int, float], None]
 
@@ -110,7 +112,11 @@ def solve(
     if spec.starts:
         alpha = start.alpha if isinstance(start, Start) else start
         full["start"] = None if alpha is None else _checked_start(problem, solver, spec.loss, alpha)
-        full["gradient"] = _checked_gradient(problem, start) if isinstance(start, Start) else None
+        full["gradient"] = None
+        if isinstance(start, Start):
+            gradient, drift = _checked_gradient(problem, start)
+            moved = float(np.abs(full["start"] - start.alpha).sum())
+            full["gradient"] = gradient, drift + moved / float(np.finfo(float).eps)
     if spec.memory_limited:
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
     with one_blas_thread():
@@ -121,6 +127,7 @@ def solve(
             solver.prepare_threads(problem, float(eps))
         solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
         solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
+        solution = _balanced(problem, solution, float(eps))
         return verified(problem, solution, spec, eps, verify)
 
 
@@ -163,10 +170,58 @@ def _checked_start(
     if wrong.size:
         i = wrong[0]
         raise ValueError(f"start[{i}] = {alpha[i]:g} is not in [0, {most[i]:g}]")
-    off = abs(float(problem.y @ alpha)) if problem.bias else 0.0
-    if off > _FEASIBLE * float(alpha.sum()):
-        raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")
+    if problem.bias:
+        off = _imbalance(problem, alpha)
+        allowed = _FEASIBLE * float(alpha.sum())
+        if abs(off) > allowed:
+            raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")
+        if abs(off) > _NEGLIGIBLE * allowed:  # it would remain, however far the multipliers fall
+            _balance(problem, alpha, off)
     return alpha
+
+
+def _imbalance(problem: Problem, alpha: npt.NDArray[np.float64]) -> float:
+    """Return ``sum_i y_i alpha_i``."""
+    return math.fsum(problem.y * alpha)
+
+
+def _balance(problem: Problem, alpha: npt.NDArray[np.float64], off: float) -> int | None:
+    """Take the imbalance off the smallest support vector with room for it; return which, or None.
+
+    The smallest rounds least.
+    """
+    moved = alpha - problem.y * off
+    fits = np.flatnonzero((alpha > 0) & (moved >= 0) & (moved <= problem.bounds))
+    if off == 0.0 or fits.size == 0:
+        return None
+    k = int(fits[np.argmin(moved[fits])])
+    alpha[k] = moved[k]
+    return k
+
+
+def _balanced(problem: Problem, solution: Solution, eps: float) -> Solution:
+    """Return an optimal solution that satisfies the equality constraint, or that is ``stalled``.
+
+    Steps of pairs keep what rounding has made of it; if multipliers were far larger before, that is too much.
+    """
+    if solution.status != OPTIMAL or solution.alpha is None or not problem.bias:
+        return solution
+    alpha = solution.alpha.copy()
+    off = _imbalance(problem, alpha)
+    if abs(off) <= _FEASIBLE * float(alpha.sum()):
+        return solution
+    k = _balance(problem, alpha, off)
+    from svmrepro.solvers.storage.kernel_transforms import largest_value  # compiled code
+
+    change = abs(off) * largest_value(problem.kernel, problem.prepare())  # of the gradient, at most
+    if k is None or change > _NEGLIGIBLE * eps:
+        return dataclasses.replace(solution, status=STALLED)
+    weights = solution.weights
+    if weights is not None:
+        row = problem.X[[k]]
+        row = np.asarray(row.toarray() if sp.issparse(row) else row).ravel()
+        weights = weights - off * row
+    return dataclasses.replace(solution, alpha=alpha, weights=weights, end=None)
 
 
 def _checked_gradient(problem: Problem, start: Start) -> tuple[npt.NDArray[np.float64], float]:
@@ -191,7 +246,7 @@ def _drive(
 ) -> Solution:
     """Run one solver in slices until it ends or reaches a limit."""
     limit = math.inf if time_limit is None else time_limit
-    step_limit = _NO_LIMIT if math.isinf(iteration_limit) else int(iteration_limit)
+    step_limit = int(min(iteration_limit, _NO_LIMIT))
     clock = time.perf_counter if getattr(problem.X, "elsewhere", False) else time.thread_time
     points: list[tuple[float, float]] | None = [] if trace else None
     wall = time.perf_counter()

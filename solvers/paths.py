@@ -32,7 +32,7 @@ from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SolverSpec, get
 from svmrepro.solvers.solution import Solution, Start
-from svmrepro.solvers.storage.stores import accurate_distances
+from svmrepro.solvers.storage.stores import Distances
 
 _FREE = 2.0  # scale the start while free multipliers are at most this times those at C
 _ROWS = 256  # rows of a kernel matrix computed at a time, in the processor's caches
@@ -144,7 +144,8 @@ def _solved(
     options: dict[str, Any],
 ) -> Iterator[GridCell]:
     """Solve problems that differ in their kernels, for ascending bounds and descending tolerances."""
-    shared = _KernelMatrices.of(problems[0], [problem.kernel for problem in problems], matrix_mb)
+    kernels = [problem.kernel for problem in problems]
+    shared = _KernelMatrices.of(problems[0], kernels, bounds[-1], matrix_mb)
     seed: npt.NDArray[np.float64] | None = None
     start: Start | npt.NDArray[np.float64] | None
     for first in problems:
@@ -203,7 +204,9 @@ class _KernelMatrices:
         self._values: npt.NDArray[np.float64] = np.empty_like(self._products)
 
     @classmethod
-    def of(cls, problem: Problem, kernels: Sequence[Kernel], limit_mb: float) -> _KernelMatrices | None:
+    def of(
+        cls, problem: Problem, kernels: Sequence[Kernel], largest_bound: float, limit_mb: float
+    ) -> _KernelMatrices | None:
         """Return the matrices, or None if they do not pay, or would be too large or too inaccurate."""
         from svmrepro.solvers.caches.feature_columns import (
             cheap_rows,
@@ -217,8 +220,8 @@ class _KernelMatrices:
         if names == {"polynomial"}:
             return cls(problem.X)
         gamma = max(kernel.gamma for kernel in kernels)
-        X = accurate_distances(problem.X, gamma)
-        return None if X is None else cls(X)
+        distances = Distances.of(problem.X, gamma, largest_bound)
+        return None if distances.differences else cls(distances.X)
 
     def matrix(self, kernel: Kernel) -> npt.NDArray[np.float64]:
         """Return the matrix of a kernel, in the memory of the last one."""

@@ -15,12 +15,14 @@ from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage.blocks import Blocks
 from svmrepro.solvers.storage.stores import (
     STORAGES,
+    Distances,
     Store,
     build_store,
     check_range,
     choose_storage,
-    distance_examples,
     is_binary,
+    largest_exponent_error,
+    written_out,
 )
 
 _MOST_COLUMNS = 2**32 - 2  # the next number is the padding of index lists
@@ -103,8 +105,10 @@ class Problem:
                 )
             storage = "precomputed"
         self.storage = choose_storage(self.X, self.kernel.name) if storage == "auto" else storage
-        #: Whether compiled rows compute squared distances from differences, see ``distance_examples``.
+        #: Whether compiled rows compute squared distances from differences, see ``Distances``.
         self.differences = False
+        #: Rounding error of the exponents of a Gaussian kernel; 0 until the representation is built.
+        self.exponent_error = 0.0
         self._store: Store | None = None
         self._layouts: dict[str, Any] = {}
 
@@ -117,7 +121,10 @@ class Problem:
         """Return the problem with another C; it shares the examples and what is built from them."""
         other = copy.copy(self)
         other._bound(C)
-        other._layouts = {name: self._layouts[name] for name in _SHARED if name in self._layouts}
+        if self.exponent_error > largest_exponent_error(float(other.bounds.max())):
+            other._store, other._layouts, other.exponent_error = None, {}, 0.0
+        else:
+            other._layouts = {name: self._layouts[name] for name in _SHARED if name in self._layouts}
         return other
 
     def with_kernel_values(self, values: npt.NDArray[np.float64]) -> Problem:
@@ -129,6 +136,7 @@ class Problem:
             "precomputed",
             False,
         )
+        other.exponent_error = 0.0
         other._store, other._layouts = None, {}
         return other
 
@@ -154,7 +162,10 @@ class Problem:
             X = next(iter(self.X.parts), np.zeros((1, self.d)))[:1].astype(float) if self.blocks else self.X
             check_range(X, self.kernel)
             if self.kernel.name == "gaussian" and not is_binary(X):
-                X, self.storage, self.differences = distance_examples(X, self.storage, self.kernel.gamma)
+                distances = Distances.of(X, self.kernel.gamma, float(self.bounds.max()))
+                X, self.differences, self.exponent_error = distances
+                if self.differences:
+                    X, self.storage = written_out(X), "dense"
             self._store = build_store(X, self.storage, self.kernel, self.differences)
         return self._store
 
@@ -178,6 +189,10 @@ def _examples(X: Any) -> Any:
         return X
     if sp.issparse(X):
         csr = sp.csr_array(X, dtype=np.float64)
+        try:
+            csr.check_format()  # compiled code uses the columns unchecked
+        except ValueError as error:
+            raise ValueError(f"X is not a valid sparse array: {error}") from None
         stored_zeros = csr.nnz > 0 and not csr.data.all()  # binary storage would take them for ones
         fixed = not all(part.flags.writeable for part in (csr.data, csr.indices, csr.indptr))
         if fixed or stored_zeros or not (csr.has_sorted_indices and csr.has_canonical_format):

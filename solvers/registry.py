@@ -153,6 +153,8 @@ class SolverSpec:
                 raise ValueError(f"{said} be like {default!r}, got {value!r}")
             if value < 0:
                 raise ValueError(f"{said} not be negative, got {value!r}")
+            if value >= 2.0**62:
+                raise ValueError(f"{said} be below 2^62, got {value!r}")
             if key == "threads" and value < 1:
                 raise ValueError(f"{said} be at least 1, got {value!r}")
             given[key] = type(default)(value)
@@ -354,7 +356,7 @@ _ALL = (
         "csmo",
         "decomposition.conjugate",
         "conjugate SMO with second-order working sets, Torres-Barran, Alaiz and Dorronsoro 2021",
-        {"cache_mb": _CACHE_MB, "single": False, "shrinking": True},
+        {"cache_mb": _CACHE_MB, "shrinking": True},
         (BIAS,),
         tolerance_factor=1.0,
         starts=True,
@@ -363,7 +365,7 @@ _ALL = (
         "smo-newton",
         "decomposition.smo_newton",
         "second-order SMO with planning ahead, and Newton steps on the free multipliers",
-        {"cache_mb": _LARGE_CACHE_MB, "single": False, "shrinking": True, "threads": 1},
+        {"cache_mb": _LARGE_CACHE_MB, "shrinking": True, "threads": 1},
         (BIAS,),
         tolerance_factor=1.0,
         starts=True,

@@ -58,6 +58,7 @@ A. Maurer, M. Pontil, Empirical Bernstein bounds and sample-variance penalizatio
 from __future__ import annotations
 
 import math
+import numbers
 import secrets
 from dataclasses import replace
 from typing import Any
@@ -127,9 +128,11 @@ def certify(
     ------
     ValueError
         If the solution lacks what its promise needs, or has a number that is not finite or a multiplier
-        outside its box; if it has weights but the kernel is not linear, or a bias but the problem has none;
-        or if the labels are ranks and its loss is not ``pairs``.
+        outside its box; if ``sample`` is below 2; if it has weights but the kernel is not linear, or a bias
+        but the problem has none; or if the labels are ranks and its loss is not ``pairs``.
     """
+    if sample is not None and not (isinstance(sample, numbers.Integral) and sample >= 2):
+        raise ValueError(f"sample must be an integer of at least 2, got {sample!r}")
     solution = _plain(solution)
     _check(problem, solution)
     w = solution.weights

@@ -160,11 +160,12 @@ def place(beta, status, y, C, i, value, scale):
 
 def known(state: PairState, eps: float, problem: Problem) -> bool:
     """Tell whether rounding in the sum that is the gradient cannot exceed eps, however it is computed."""
+    rounding = ROUNDING + problem.exponent_error
     if problem.kernel.may_be_indefinite:
         largest = largest_value(problem.kernel, problem.prepare())
-        return ROUNDING * float(np.abs(state.beta).sum()) * largest <= eps
+        return rounding * float(np.abs(state.beta).sum()) * largest <= eps
     lengths = np.sqrt(np.abs(state.diagonal))  # |K_ij| is at most their product, by Cauchy and Schwarz
-    return ROUNDING * float(np.abs(state.beta) @ lengths) * float(lengths.max()) <= eps
+    return rounding * float(np.abs(state.beta) @ lengths) * float(lengths.max()) <= eps
 
 
 def look(state: PairState) -> None:

@@ -256,7 +256,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> ConjugateRun
     eps : float
         Tolerance on the maximal violation of a pair.
     options : dict
-        ``start``, ``cache_mb``, ``single`` and ``shrinking``, as in
+        ``start``, ``cache_mb`` and ``shrinking``, as in
         :func:`svmrepro.solvers.decomposition.second_order.start`.
     """
     return ConjugateRun(problem, eps, options)

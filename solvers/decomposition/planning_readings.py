@@ -55,16 +55,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches import active_set_rows
-from svmrepro.solvers.caches.active_set_rows import build_cache, entry, fetch, kept, row_of
-from svmrepro.solvers.caches.feature_columns import PANEL, cheap_rows
+from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of
+from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.caches.lru import CACHE, CACHES
+from svmrepro.solvers.caches.single_rows import in_single_range
 from svmrepro.solvers.compilation.compiled import compiled, version
 from svmrepro.solvers.compilation.records import allocated, array, record
 from svmrepro.solvers.decomposition import second_order
-from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
-from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, build_screen, move_gradient
-from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, clipped, look, place, room
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, best_partner, move_gradient
+from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, clipped, place, room
 from svmrepro.solvers.decomposition._planned_step import best_exact, remember
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
@@ -76,7 +75,7 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
     tally,
 )
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
-from svmrepro.solvers.decomposition.second_order import Loops, SecondOrderRun, objective, steps
+from svmrepro.solvers.decomposition.second_order import SecondOrderRun, objective, steps
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import READING_CHOICES
 from svmrepro.solvers.solution import Solution
@@ -314,21 +313,21 @@ class ReadingRun(SecondOrderRun):
     """A run in progress, with its reading and its past."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
-        super().__init__(problem, eps, {**options, "plan": 0, "offer": 0, "sets": _AGES - 1})
-        precision = second_order.precision_of(problem)
-        if options["single"]:
-            precision = "single"
-            limit = float(options["cache_mb"]) * 2**20
-            self.cache = build_cache(problem.n, limit, precision, cheap=cheap_rows(problem))
-            self.state = self.state._replace(screen=build_screen(0, np.zeros(0), 0.0))
-            self.rounding = second_order._ROUNDING[precision]
-            self.loops = Loops(iterate, active_set_rows.rearrange_rows, subtract_rows)
-            look(self.state)
+        fixed = {"plan": 0, "offer": 0, "sets": _AGES - 1, "rounded": False, "fixed": False}
+        precision = _precision_of(problem, options)
+        super().__init__(problem, eps, {**options, **fixed, "precision": precision})
         self.tried = not options["unshrink"]
         self.past = allocated(Past, ages=_AGES)
         self.past.scalars.longest, self.past.scalars.shortest = -np.inf, np.inf
         loop = partial(loop_of(precision), self.past, reading_of(options))
         self.loops = self.loops._replace(iterate=loop)
+
+
+def _precision_of(problem: Problem, options: dict[str, Any]) -> str:
+    """Return the precision of kernel rows; with ``single``, not even binary data have them in bytes."""
+    if options["single"] and in_single_range(problem):
+        return "single"
+    return second_order.precision_of(problem)
 
 
 def prepare(problem: Problem, eps: float) -> None:

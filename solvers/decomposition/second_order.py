@@ -66,6 +66,7 @@ eta               ``_ETA``, 0.9
 from __future__ import annotations
 
 import math
+import time
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -178,7 +179,7 @@ class SecondOrderRun:
     helpers : Helpers, optional
         The other threads.
     helped : float
-        Their CPU seconds, once they have ended.
+        Their CPU seconds, once they have ended, less those of loading other loops.
     futile : int
         How often the recomputed gradient contradicted convergence.
     """
@@ -190,7 +191,7 @@ class SecondOrderRun:
         self.panel = problem.layout("panel", build_panel)
         self.block, self.shape = block_of(problem)
         self.shrinking = bool(options["shrinking"])
-        precision = precision_of(problem, bool(options["single"]))
+        precision = options.get("precision") or precision_of(problem, bool(options.get("single")))
         self.rounded = bool(options.get("rounded")) and precision == "double" and rounds(problem, eps)
         if self.rounded:
             precision, self.panel = "rounded", single_panel(problem)
@@ -379,7 +380,9 @@ def _widen(run: SecondOrderRun) -> None:
     run.state.diagonal[:] = diagonal[run.panel.order]
     base = problem.layout("panel", build_panel)
     run.panel, run.own = part_of(run.panel, base, np.arange(n)), True
+    begin = time.thread_time()
     run.loops, run.iterated = loops_of("double"), run.state
+    run.helped -= time.thread_time() - begin  # the solver's seconds are without loading code
     _go_on_alone(run)  # this is rare, and loading the other loops for several threads takes seconds
     del run.cache  # the next one takes its memory
     run.cache = build_cache(n, run.limit, "double", cheap=cheap_rows(problem))
@@ -394,7 +397,8 @@ def _go_on_alone(run: SecondOrderRun) -> None:
     """Do without the helpers from now on."""
     if run.helpers:
         run.helpers.dismiss()
-        run.helped, run.helpers = run.helpers.cpu_seconds, None
+        run.helped += run.helpers.cpu_seconds
+        run.helpers = None
 
 
 def settle_gradient(run: SecondOrderRun) -> None:

@@ -269,7 +269,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoNewtonRun
     eps : float
         Tolerance on the maximal violation of a pair.
     options : dict
-        ``start``, ``cache_mb``, ``single``, ``shrinking`` and ``threads``, as in
+        ``start``, ``cache_mb``, ``shrinking`` and ``threads``, as in
         :func:`svmrepro.solvers.decomposition.second_order.start`.
     """
     return SmoNewtonRun(problem, eps, options)

@@ -122,7 +122,12 @@ class LeastSquares:
         """Take one CG step."""
         C = run.C
         q = run.products.outputs(self.p, run.active)
-        length = self.square / (float(self.p @ self.p) / C + float(q @ run.weighted(q, run.active)))
+        curvature = float(self.p @ self.p) / C + float(q @ run.weighted(q, run.active))
+        if curvature == 0.0:  # C is huge and no example is active: v = 0 is the minimum
+            self.v[:] = self.best_v[:] = self.r[:] = 0.0
+            self.square = self.best = 0.0
+            return
+        length = self.square / curvature
         self.v += length * self.p
         self.z -= length * q
         # Computed from z, not by recurrence, so that it stays consistent with z over many steps.

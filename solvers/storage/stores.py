@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 STORAGES = ("dense", "csr", "index", "bits")
 
-#: Largest error of the exponent of a Gaussian kernel for which distances are computed from norms.
-_CANCELS = 1e-8
-#: Largest error for which the examples stay where they are: multipliers of 1e5 add up such errors.
+#: Largest error of the exponent of a Gaussian kernel for which the examples stay where they are.
 _CENTRES = 1e-12
+#: Largest error for which distances are computed from norms, and that error times the largest multiplier.
+_CANCELS, _CANCELS_TIMES_C = 1e-8, 1e-5
 _LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
 _LARGEST_SQUARE = 1e300
 _DENSE_BYTES = 1 << 30
@@ -132,11 +132,6 @@ def check_range(X: Any, kernel: Any) -> None:
         )
 
 
-def _exponent_error(X: Any, gamma: float) -> float:
-    """Return the rounding error of ``gamma |x - z|^2`` computed from norms and dot products."""
-    return gamma * 4.0 * float(np.finfo(float).eps) * float(_squared_norms(X).max())
-
-
 def _centred(X: Any) -> Any:
     """Return examples minus the column means; for sparse examples, only of columns without a zero."""
     if not sp.issparse(X):
@@ -148,45 +143,54 @@ def _centred(X: Any) -> Any:
     return moved
 
 
-def accurate_distances(X: Any, gamma: float) -> Any | None:
-    """Return examples, centred if need be, whose distances norms and dot products give, or None.
+class Distances(NamedTuple):
+    """How a Gaussian kernel gets its squared distances.
 
-    "Give" means: accurately enough for a Gaussian kernel of this gamma. Rounding errors decrease by centring
-    if all examples are far from the origin.
-    """
-    if _exponent_error(X, gamma) <= _CENTRES:
-        return X
-    moved = _centred(X)
-    return moved if _exponent_error(moved, gamma) <= _CANCELS else None
-
-
-def distance_examples(X: Any, storage: str, gamma: float) -> tuple[Any, str, bool]:
-    """Return examples, storage and whether distances come from differences, for a Gaussian kernel.
-
-    Parameters
+    Attributes
     ----------
     X : ndarray or CSR array, shape (n, d)
-        Examples that are not binary.
-    storage : {"dense", "csr"}
-        The requested storage.
-    gamma : float
-        Parameter of the kernel.
-
-    Raises
-    ------
-    ValueError
-        If differences are needed and the examples as dense rows would take more than 1 GiB.
+        The examples, moved if they are far from the origin.
+    differences : bool
+        Whether norms and dot products would be too inaccurate, so that differences are needed.
+    error : float
+        Rounding error of the exponents, by the differences if these are needed.
     """
-    moved = accurate_distances(X, gamma)
-    if moved is not None:
-        return moved, storage, False
-    moved = _centred(X)
-    if 8 * X.shape[0] * X.shape[1] > _DENSE_BYTES and sp.issparse(X):
+
+    X: Any
+    differences: bool
+    error: float
+
+    @classmethod
+    def of(cls, X: Any, gamma: float, largest_bound: float) -> Distances:
+        """Choose for examples, by the parameter of the kernel and the largest bound of a multiplier."""
+        rounding = gamma * 4.0 * float(np.finfo(float).eps)
+        error = rounding * float(_squared_norms(X).max())
+        if error > _CENTRES:
+            X = _centred(X)
+            error = rounding * float(_squared_norms(X).max())
+        if error > largest_exponent_error(largest_bound):
+            return cls(X, True, 0.0)
+        return cls(X, False, error)
+
+
+def largest_exponent_error(largest_bound: float) -> float:
+    """Return the largest error of exponents for which distances are computed from norms.
+
+    A gradient adds up the errors of kernel values, times multipliers.
+    """
+    return max(_CENTRES, min(_CANCELS, _CANCELS_TIMES_C / largest_bound))
+
+
+def written_out(X: Any) -> Any:
+    """Return examples as dense rows; raise ValueError if these would take more than 1 GiB."""
+    if not sp.issparse(X):
+        return X
+    if 8 * X.shape[0] * X.shape[1] > _DENSE_BYTES:
         raise ValueError(
             "Gaussian distances of these sparse examples cancel in double precision, and they are too many "
-            "to be written out: scale the features, or take a smaller gamma"
+            "to be written out: scale the features, or take a smaller gamma or C"
         )
-    return (moved.toarray() if sp.issparse(moved) else moved), "dense", True
+    return X.toarray()
 
 
 def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) -> Store:

@@ -300,6 +300,14 @@ def perform(part, kind, state, cache, store, panel, block, shape):
 
 
 @compiled(forceinline=True)
+def border(begin, end, part, parts, unit):
+    """Return where one of some equal parts of a pass begins: some ``unit`` from ``begin``, or at the end."""
+    if part == 0 or unit == 0:
+        return begin
+    return min(begin + ((end - begin) * part // parts + unit // 2) // unit * unit, end)
+
+
+@compiled(forceinline=True)
 def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot, other, example, step):
     """Do a pass from position ``begin`` to ``end``, with the helpers that are there.
 
@@ -311,9 +319,7 @@ def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot
     turn = words[LINE + TURN] + 4
     last = end
     for part in range(parts - 1, -1, -1):
-        at, first = LINE * (part + 1), begin
-        if part and unit:
-            first = begin + ((end - begin) * part // parts + unit // 2) // unit * unit
+        at, first = LINE * (part + 1), border(begin, end, part, parts, unit)
         words[at + _KIND], words[at + _FIRST], words[at + _LAST] = kind, first, last
         words[at + _SLOT], words[at + _OTHER], words[at + _EXAMPLE] = slot, other, example
         values[at + _STEP] = step

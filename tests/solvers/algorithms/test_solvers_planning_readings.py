@@ -183,3 +183,11 @@ def steps_of_reading(K: Any, y: Any, C: float, options: dict[str, Any]) -> int:
             beta[k] = high[k] if high[k] - beta[k] <= 1e-15 * C else beta[k]
         G -= mu * (K[i] - K[j])
     return 2000
+
+
+def test_rows_in_single_precision_are_counted_as_such() -> None:
+    for data in ("banana", "words"):
+        problem = PROBLEMS[data]()
+        single, double = (solve(problem, NAME, single=single).info for single in (True, False))
+        # Rows are widened for each step, and distances take a byte.
+        assert single["bytes_moved"] > double["bytes_moved"]

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.decomposition import smo_newton
-from svmrepro.solvers.decomposition.threads import helpers
+from svmrepro.solvers.decomposition.threads import helpers, team
 
 N = 9000
 
@@ -172,3 +172,12 @@ def test_every_kernel_and_storage_is_divided_alike_interpreted() -> None:
         [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("unit", [1, 512, 4096])
+def test_parts_of_a_pass_cover_it(unit: int) -> None:
+    border = team.border.py_func
+    for parts in range(1, 65):
+        for begin, end in [(0, 0), (0, 1), (0, 8000), (7, 8192), (0, 9000), (100, 30_000)]:
+            borders = [border(begin, end, part, parts, unit) for part in range(parts)] + [end]
+            assert borders[0] == begin and borders == sorted(borders)

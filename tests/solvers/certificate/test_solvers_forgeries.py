@@ -191,3 +191,10 @@ def test_a_wrong_gradient_at_the_start_is_found_out() -> None:
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     start = Start(np.zeros(n), np.zeros(n), 0.0)
     assert solve(Problem(X, y, 1.0), "smo-newton", start=start).status == "stalled"
+
+
+@pytest.mark.parametrize("sample", [0, 1, 2.5])
+def test_samples_that_decide_nothing(sample: float) -> None:
+    problem = Problem(*cloud(40, 3, 4), 1.0, Kernel.gaussian(0.5))
+    with pytest.raises(ValueError, match=f"sample must be an integer of at least 2, got {sample}"):
+        certify(problem, solve(problem, "smo2"), sample=sample)  # type: ignore[arg-type]

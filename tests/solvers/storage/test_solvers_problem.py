@@ -163,3 +163,25 @@ def test_far_from_the_origin_with_large_multipliers(name: str, storage: str) -> 
     y = np.where(np.sin(2 * X.sum(axis=1)) + 0.5 * rng.standard_normal(400) > 0, 1.0, -1.0)
     problem = Problem(X + 2e4, y, 1e5, Kernel.gaussian(2e-3), storage=storage)
     assert solve(problem, name).status == "optimal"
+
+
+def test_a_larger_C_asks_for_more_accurate_distances() -> None:
+    # Two clouds so far apart that centring does not help, with close pairs of opposite labels.
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 4, (300, 2))
+    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
+    X[1:40:2], y[1:40:2] = X[:40:2] + 1e-3, -y[:40:2]
+    X[:, 0] += np.where(np.arange(300) < 150, -4400, 4400)
+    small = Problem(X, y, 1.0, Kernel.gaussian(0.5))
+    assert solve(small, "smo-newton").status == "optimal" and not small.differences
+    large = small.with_C(1e6)
+    assert solve(large, "smo-newton").status == "optimal" and large.differences
+    assert small.with_C(2.0).prepare() is small.prepare()
+
+
+@pytest.mark.parametrize("column", [200, 10**6])
+def test_columns_that_do_not_exist(column: int) -> None:
+    X = sp.random(30, 200, density=0.1, format="csr", random_state=0)
+    X.indices[-1] = column
+    with pytest.raises(ValueError, match="X is not a valid sparse array: "):
+        Problem(X, np.where(np.arange(30) % 2, 1.0, -1.0), 1.0)
