@@ -61,20 +61,12 @@ def check_writable(folder: Path) -> None:
 
 def _sweep(final: Path) -> None:
     """Remove temporary files left by killed writers of the same file."""
+    import psutil  # takes longer to import than most writers need
+
     for path in final.parent.glob(f".{glob.escape(final.stem)}.*-*{glob.escape(final.suffix)}"):
         owner = path.name.removeprefix(f".{final.stem}.").partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
             path.unlink(missing_ok=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _umask() -> int:

@@ -24,7 +24,7 @@ def test_every_command_has_its_help_and_functions(name, capsys):
     said = capsys.readouterr().out
     assert said.startswith(f"usage: svmrepro {name} ")
     assert module.__doc__ and module.__doc__.strip().splitlines()[0] in said
-    assert callable(module.add_arguments) and callable(module.run)
+    assert callable(module.run)
 
 
 def test_help_for_a_word_that_is_no_command():

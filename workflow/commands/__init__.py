@@ -28,8 +28,8 @@ callers_folder   files are named relative to the folder in which `./run` was cal
 checkout       what needs a clone of the repository
 
 A command is a module of this package and an entry of :data:`COMMANDS`. The module's docstring is its help.
-It has two functions, `add_arguments` for its options and `run` for its work; nothing else is needed, help
-and completion included:
+It has two functions, `run` for its work and, if it has options of its own, `add_arguments`; nothing else is
+needed, help and completion included:
 
     def add_arguments(parser: argparse.ArgumentParser) -> None: ...
     def run(given: argparse.Namespace, others: list[str]) -> int: ...

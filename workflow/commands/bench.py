@@ -16,6 +16,7 @@ import argparse
 import math
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ _DATA = "data"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add = parser.add_argument
-    add("-s", "--solver", action="append", default=[], help="a solver; may be repeated")
-    add("-d", "--data", action="append", default=[], help="a file or a data set; may be repeated")
+    many: dict[str, Any] = {"action": "append", "default": []}
+    add("-s", "--solver", dest="solvers", metavar="SOLVER", **many, help="a solver; may be repeated")
+    add("-d", "--data", **many, help="a file or a data set; may be repeated")
     add("--test", type=Path, help="a file with a test set, for the accuracy")
     add("--labels", help="labels of the file, such as 0:-1,1:1 or no:-1,yes:1")
     add("--label", default="last", help="column of the labels in a table: its name, first or last")
@@ -39,9 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--C", type=float, default=1.0, help="bound of the multipliers (1)")
     add("--gamma", type=float, help="of the kernel (1 over columns times variance of the entries)")
     add("--degree", type=int, default=3, help="of the polynomial kernel (3)")
-    add("--no-bias", action="store_true", help="no threshold, for linear solvers without one")
+    add("--no-bias", dest="bias", action="store_false", help="no threshold, for linear solvers without one")
     add("--eps", type=float, default=1e-3, help="stopping tolerance (0.001)")
-    add("--option", action="append", default=[], help="NAME=VALUE, an option of your solver")
+    add("--option", dest="options", metavar="OPTION", **many, help="NAME=VALUE, an option of your solver")
     add("--baseline", default="", help="the solver to whose seconds the others' are compared")
     add("--repeats", type=int, default=3, help="runs of each solver at each size (3)")
     add("--seconds", type=float, default=60.0, help="CPU seconds for all runs together (60)")
@@ -58,19 +60,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         value = getattr(given, name)
         if value is not None and not (value > 0 and math.isfinite(value)):
             raise StepError(f"--{name}: must be positive, not {value:g}")
-    wanted = bench_settings.Bench(
-        solvers=given.solver,
-        C=given.C,
-        kernel=given.kernel,
-        gamma=given.gamma,
-        degree=given.degree,
-        bias=not given.no_bias,
-        eps=given.eps,
-        seconds=given.seconds,
-        repeats=given.repeats,
-        baseline=given.baseline,
-        options=dict(map(_option, given.option)),
-    )
+    asked = {field.name: getattr(given, field.name) for field in fields(bench_settings.Bench)}
+    wanted = bench_settings.Bench(**asked | {"options": dict(map(_option, given.options))})
     folder = callers_folder.made(given.output) if given.output else Path("bench") / _folder_name(given.data)
     callers_folder.find_modules()
     # Their errors come before anything is read.

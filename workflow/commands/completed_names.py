@@ -73,6 +73,7 @@ _NAMES: dict[str, Callable[[str | None], list[str]]] = {
     "paper": _papers,
     "papers": _papers,
     "solver": _solvers,
+    "solvers": _solvers,
     "baseline": _solvers,
     "dataset": _datasets,
     "data": _datasets,

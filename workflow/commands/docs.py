@@ -10,10 +10,6 @@ from svmrepro.workflow.commands import checkout
 TAKES_OTHERS = True
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options: none."""
-
-
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("docs/conf.py")

@@ -79,7 +79,8 @@ def _parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, t
             allow_abbrev=False,
         )
         if module:
-            module.add_arguments(own)
+            if hasattr(module, "add_arguments"):
+                module.add_arguments(own)
             found[name] = (own, module)
     return parser, found
 

@@ -67,10 +67,6 @@ TASKS: dict[str, dict[str, Commands]] = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options: those of pytest."""
-
-
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("tests")

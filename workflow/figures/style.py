@@ -143,11 +143,11 @@ def whiskers(
     look: Look,
     values: Mapping[Any, Sequence[float]] | None = None,
     **style: Any,
-) -> bool:
+) -> None:
     """Draw estimates by position on the horizontal axis, with their intervals as whiskers.
 
     Where an estimate rests on fewer than three ``values``, these are drawn as dots in place of the interval,
-    which says hardly more than they do. Return whether there are such dots.
+    which says hardly more than they do.
     """
     few = {
         x: tuple(found) for x, found in (values or {}).items() if x in points and len(found) < FEWEST_SPREAD
@@ -157,10 +157,9 @@ def whiskers(
     reach = [(value - low, high - value) for value, (low, high) in zip(middle, ends, strict=True)]
     shown = {"color": look.colour, "marker": look.marker, **style}
     axes.errorbar(list(points), middle, yerr=np.array(reach).T, **shown)
-    several = {x: found for x, found in few.items() if len(found) > 1}
-    for x, found in several.items():
-        axes.plot([x] * len(found), found, color=look.colour, label=SINGLE_RUNS, **DOTS)
-    return bool(several)
+    for x, found in few.items():
+        if len(found) > 1:
+            axes.plot([x] * len(found), found, color=look.colour, label=SINGLE_RUNS, **DOTS)
 
 
 def marks(panels: Iterable[Axes]) -> list[Line2D]:

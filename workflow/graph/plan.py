@@ -201,13 +201,9 @@ class Plan:
         shown = Path(os.path.relpath(folder))
         return str((folder if shown.parts[0] == ".." else shown) / "{paper}-{combinations}.txt")
 
-    def compiled(self, paper: str) -> str:
-        """Return the marker file written once all combinations of a paper are compiled."""
-        return self._compiled[paper]
-
     @cached_property
-    def _compiled(self) -> dict[str, str]:
-        # Each of thousands of jobs asks for its paper's.
+    def compiled(self) -> dict[str, str]:
+        """The marker file of each paper, written once all its combinations are compiled."""
         keys = {paper: digest(self.combinations(paper))[:12] for paper in self.config.papers}
         return {
             paper: self.compiled_file.format(paper=paper, combinations=key) for paper, key in keys.items()
@@ -229,7 +225,7 @@ class Plan:
         job = self.jobs(wildcards.paper, wildcards.experiment)[wildcards.job]
         needed: dict[str, Any] = {
             "data": self.marker(experiment.dataset),
-            "compiled": self.compiled(wildcards.paper),
+            "compiled": self.compiled[wildcards.paper],
         }
         if experiment.test is not None and experiment.test.dataset is not None:
             needed["test"] = self.marker(experiment.test.dataset)
@@ -271,7 +267,7 @@ class Plan:
         if "dataset" in artefact.settings:
             return [self.marker(artefact.settings["dataset"]), *self.paper_numbers(paper)]
         if not artefact.measured:
-            return [self.compiled(paper), *self.paper_numbers(paper)]
+            return [self.compiled[paper], *self.paper_numbers(paper)]
         claims = config_dir() / "claims" / f"{paper}.yaml"
         return [
             *self.analyses(paper, artefact.experiments),

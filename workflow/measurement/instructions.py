@@ -18,6 +18,7 @@ from pathlib import Path
 
 _PATIENCE = 5.0
 """Seconds in which perf must answer."""
+_EVENT = "instructions"
 
 
 class Instructions:
@@ -26,9 +27,8 @@ class Instructions:
     A failure is remembered: later runs are not delayed by another attempt.
     """
 
-    def __init__(self, program: str = "perf", event: str = "instructions") -> None:
+    def __init__(self, program: str = "perf") -> None:
         self.count: int | None = None
-        self._event = event
         self._program = shutil.which(program)
         self._perf: subprocess.Popen[bytes] | None = None
 
@@ -41,7 +41,7 @@ class Instructions:
         self._answers, write = os.pipe()
         self._folder = tempfile.TemporaryDirectory(prefix="svmrepro-")
         self._told = Path(self._folder.name) / "counts"
-        command = [self._program, "stat", "-x", ",", "-e", f"{self._event}:u", "-p", str(os.getpid())]
+        command = [self._program, "stat", "-x", ",", "-e", f"{_EVENT}:u", "-p", str(os.getpid())]
         # It counts nothing before the command "enable".
         command += ["-D", "-1", "--control", f"fd:{read},{write}", "-o", str(self._told)]
         try:
@@ -64,7 +64,7 @@ class Instructions:
             self._perf.send_signal(signal.SIGINT)  # it then writes the counts
             with suppress(subprocess.TimeoutExpired):
                 self._perf.wait(_PATIENCE)
-            self.count = _read(self._told, self._event)
+            self.count = _read(self._told)
         self._end()
         if self.count is None:
             self._program = None
@@ -89,11 +89,11 @@ class Instructions:
         self._folder.cleanup()
 
 
-def _read(path: Path, event: str) -> int | None:
+def _read(path: Path) -> int | None:
     """Return the count in perf's output; None if it was not permitted or not supported."""
     with suppress(OSError):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             fields = line.split(",")
-            if len(fields) > 2 and fields[2].startswith(event) and fields[0].isdecimal():
+            if len(fields) > 2 and fields[2].startswith(_EVENT) and fields[0].isdecimal():
                 return int(fields[0])
     return None

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psutil
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.number_text import plural
 
@@ -125,19 +125,10 @@ def _text(path: Path) -> str | None:
     return None
 
 
-@cache
-def _getcpu() -> Callable[[], int] | None:
-    with suppress(OSError, AttributeError):
-        found: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
-        return found
-    return None
-
-
 def _current_cpu() -> int | None:
-    """Return the processor on which this thread runs."""
-    asked = _getcpu()
-    cpu = -1 if asked is None else asked()
-    return cpu if cpu >= 0 else None
+    """Return the processor on which the main thread runs, where the system tells."""
+    process = psutil.Process()
+    return process.cpu_num() if hasattr(process, "cpu_num") else None
 
 
 def _group_folders(root: Path, controller: str) -> list[Path]:

@@ -28,7 +28,7 @@ rule compile_solvers:
 rule compile:
     """Compiled solvers of all papers."""
     input:
-        [PLAN.compiled(paper) for paper in CONFIG.papers],
+        [PLAN.compiled[paper] for paper in CONFIG.papers],
     localrule: True
 
 

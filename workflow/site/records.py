@@ -35,6 +35,8 @@ QUANTITIES = {
 }
 """Numbers of a measurement that the site lists and plots."""
 
+_FIXED = ("contender", "n", "point", "seed", "repeat", "status", "reason", "flagged")
+
 
 @dataclass(frozen=True)
 class Record:
@@ -55,25 +57,14 @@ class Record:
 
     def row(self) -> list[Any]:
         """Return the values as a row, in the order of `columns`."""
-        fixed = [
-            self.contender,
-            self.n,
-            self.point,
-            self.seed,
-            self.repeat,
-            self.status,
-            self.reason,
-            self.flagged,
-        ]
+        fixed = [getattr(self, name) for name in _FIXED]
         return [*fixed, *(self.numbers.get(name) for name in QUANTITIES)]
 
 
 def columns() -> list[dict[str, str]]:
     """Return key and header of each column of `Record.row`."""
-    fixed = {name: name for name in ("contender", "n", "point", "seed", "repeat", "status", "reason")} | {
-        "flagged": "flagged for"
-    }
-    return [{"key": key, "header": header} for key, header in (fixed | QUANTITIES).items()]
+    headers = {name: name for name in _FIXED} | {"flagged": "flagged for"} | QUANTITIES
+    return [{"key": key, "header": header} for key, header in headers.items()]
 
 
 def run_records(folder: Path, paper: str, experiment: str) -> list[Record]:

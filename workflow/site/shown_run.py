@@ -162,8 +162,30 @@ class ShownContender:
         return sum(record.status == "optimal" for record in self.records)
 
 
+class _Tallied:
+    """Claims, and the tally of their verdicts."""
+
+    claims: Any  # a sequence of ShownClaim
+
+    @property
+    def tally(self) -> list[tuple[str, str, int]]:
+        """Verdict, class and number of the claims with each verdict that occurs."""
+        count = Counter(claim.verdict for claim in self.claims if claim.tallied)
+        return sorted(
+            ((verdict, mark(verdict), number) for verdict, number in count.items()),
+            key=lambda each: (COLOURS.index(each[1]), each[0]),
+        )
+
+    @property
+    def counted(self) -> str:
+        """How many claims the tally counts, and how many it leaves out."""
+        aside = sum(not claim.tallied for claim in self.claims)
+        said = plural(len(self.claims) - aside, "claim")
+        return f"{said}, and {aside:,} not counted" if aside else said
+
+
 @dataclass(frozen=True)
-class ShownPaper:
+class ShownPaper(_Tallied):
     """What a run has of one paper."""
 
     name: str
@@ -180,16 +202,6 @@ class ShownPaper:
         return self.title.partition(",")[0]
 
     @property
-    def tally(self) -> list[tuple[str, str, int]]:
-        """Verdict, class and number of the claims with each verdict that occurs."""
-        return _tally(self.claims)
-
-    @property
-    def counted(self) -> str:
-        """How many claims the tally counts, and how many it leaves out."""
-        return _counted(self.claims)
-
-    @property
     def cover(self) -> ShownFigure | None:
         """The figure that is legible when small: the first one with the fewest panels."""
         return min(self.figures, key=lambda figure: len(figure.panels) or 99, default=None)
@@ -201,7 +213,7 @@ class ShownPaper:
 
 
 @dataclass
-class ShownRun:
+class ShownRun(_Tallied):
     """A run, read from its folder."""
 
     folder: Path
@@ -266,14 +278,9 @@ class ShownRun:
         return [self._paper(name) for name in found]
 
     @property
-    def tally(self) -> list[tuple[str, str, int]]:
-        """Verdict, class and number over all papers."""
-        return _tally([claim for paper in self.papers for claim in paper.claims])
-
-    @property
-    def counted(self) -> str:
-        """How many claims the tally counts, and how many it leaves out."""
-        return _counted([claim for paper in self.papers for claim in paper.claims])
+    def claims(self) -> list[ShownClaim]:
+        """The claims of all papers."""
+        return [claim for paper in self.papers for claim in paper.claims]
 
     @cached_property
     def records(self) -> list[Record]:
@@ -371,20 +378,6 @@ def _whole_provenance(foot: str, experiments: Iterable[ShownExperiment]) -> str:
         flagged = sum(bool(record.flagged) for record in records)
         parts.append(f"{plural(len(records), 'measurement')}, {flagged:,} flagged for other load")
     return f"{'; '.join(parts)}." if foot else ""
-
-
-def _tally(claims: Iterable[ShownClaim]) -> list[tuple[str, str, int]]:
-    count = Counter(claim.verdict for claim in claims if claim.tallied)
-    return sorted(
-        ((verdict, mark(verdict), number) for verdict, number in count.items()),
-        key=lambda each: (COLOURS.index(each[1]), each[0]),
-    )
-
-
-def _counted(claims: Sequence[ShownClaim]) -> str:
-    aside = sum(not claim.tallied for claim in claims)
-    said = plural(len(claims) - aside, "claim")
-    return f"{said}, and {aside:,} not counted" if aside else said
 
 
 def read_folder(folder: Path, slug: str = "") -> ShownRun:
