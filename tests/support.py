@@ -9,28 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA
+import msgspec
+from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, Measurement
 
 PROJECT = Path(__file__).resolve().parents[1]
-
-_TEXTS = (
-    "run_id",
-    "row",
-    "scale",
-    "paper",
-    "experiment",
-    "dataset",
-    "contender",
-    "solver",
-    "storage",
-    "time",
-)
 
 
 def measurement(**fields: Any) -> dict[str, Any]:
     """Return all fields of a record of a solved run without numbers."""
+    texts = [each.name for each in msgspec.structs.fields(Measurement) if each.type is str]
     return {
-        **dict.fromkeys((*_TEXTS, "fingerprint"), "x"),
+        **dict.fromkeys(texts, "x"),
         **dict.fromkeys(
             ("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point", "package")
         ),

@@ -167,17 +167,12 @@ def rearrange_slots(cache, pairs, first, last):
         have = cache.have[slot]
         if cache.owner[slot] < 0:
             continue
-        count = 0
-        for p in range(pairs.shape[0]):
-            if pairs[p, 1] >= have:
-                have = min(have, pairs[p, 0])
-                break
-            count += 1
-        cache.have[slot] = have
-        if cache.packed.shape[0]:
-            exchange(cache.packed[slot], pairs[:count])
+        if pairs.shape[0] and pairs[0, 1] >= have:  # the second places descend
+            cache.have[slot] = min(have, pairs[0, 0])
+        elif cache.packed.shape[0]:
+            exchange(cache.packed[slot], pairs)
         else:
-            exchange(cache.rows[slot], pairs[:count])
+            exchange(cache.rows[slot], pairs)
 
 
 def signature(cache: Any) -> Any:

@@ -22,7 +22,7 @@ from svmrepro.solvers.caches.feature_columns import PANEL, values_from_distances
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.vector_loops import TILE
-from svmrepro.solvers.decomposition._pair_state import CALLS, STATE
+from svmrepro.solvers.decomposition._pair_state import CALLS
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
 
 
@@ -269,58 +269,30 @@ def subtract_sums(G, store, panel, block, shape, examples, changes, at, work, ro
 
 @compiled(
     types.int64(
-        STATE,
         VECTOR,
-        STORE,
-        types.FunctionType(PRODUCTS),
-        types.FunctionType(UPDATE),
-        MEMBERS,
-        types.int64,
-        VECTOR,
-        VECTOR,
-    )
-)
-def restore_folded(state, G, store, products, update, order, begin, weights, row):
-    """Recompute G from position ``begin`` on for a linear kernel, through one weight vector.
-
-    The weight vector is the sum of the examples whose multipliers changed, times the changes. ``weights``,
-    shape (d + 1,), and ``row``, shape (n,), are workspace. Returns the entries read.
-    """
-    n = state.y.size
-    beta, beta_then = state.beta, state.beta_then
-    for c in range(weights.size):
-        weights[c] = 0.0
-    touched = 0
-    for j in range(n):
-        change = beta[j] - beta_then[j]
-        if change != 0.0:
-            touched += update(store, np.int64(order[j]), change, weights)
-    touched += products(store, weights, order[begin:], n - begin, row)
-    for k in range(begin, n):
-        G[k] = state.G_then[k] - row[k - begin]
-    return touched
-
-
-@compiled(
-    types.int64(
-        STATE,
         STORE,
         types.FunctionType(PRODUCTS),
         types.FunctionType(UPDATE),
         MEMBERS,
         types.int64[::1],
         VECTOR,
+        types.int64,
+        types.int64,
         VECTOR,
         VECTOR,
     )
 )
-def move_folded(state, store, products, update, order, positions, changes, weights, row):
-    """Do what :func:`subtract_rows` does for a linear kernel, through one weight vector of zeros."""
-    G, m, touched = state.G, state.scalars.n_active, 0
+def subtract_folded(G, store, products, update, order, positions, changes, begin, last, weights, row):
+    """Do what :func:`subtract_rows` does for a linear kernel, at once, through one weight vector.
+
+    It is the sum of the examples at ``positions``, times the changes of their multipliers. ``weights``, zeros
+    of shape (d + 1,), and ``row``, shape (n,), are workspace. Returns the entries read.
+    """
+    touched = 0
     for k in range(positions.size):
         if changes[k] != 0.0:
             touched += update(store, np.int64(order[positions[k]]), changes[k], weights)
-    touched += products(store, weights, order[:m], m, row)
-    for k in range(m):
-        G[k] -= row[k]
+    touched += products(store, weights, order[begin:], last - begin, row)
+    for k in range(begin, last):
+        G[k] -= row[k - begin]
     return touched

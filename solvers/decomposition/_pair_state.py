@@ -23,7 +23,6 @@ class PairScalars:
     # The solver's options, see `second_order`.
     plan: int
     offer: int
-    sets: int
     stretch: float
     tiny: float  # replaces a curvature that is not positive
     ahead: bool  # whether rows are computed before they are requested

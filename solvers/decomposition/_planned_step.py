@@ -30,7 +30,7 @@ def step_ahead(state, row1, row2, m, i, j, slope, Q, low, high):
     y, C, beta, G, position = state.y, state.C, state.beta, state.G, state.position
     first, second, curvature = state.first, state.second, state.curvature
     mu, planned, most = 0.0, False, 0.0
-    for age in range(0, min(state.scalars.ages, state.scalars.sets)):
+    for age in range(0, min(state.scalars.ages, state.first.size - 1)):
         a, b = position[first[age]], position[second[age]]
         if a >= m or b >= m:
             continue

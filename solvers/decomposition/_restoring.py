@@ -17,10 +17,9 @@ import numpy as np
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import build_panel
 from svmrepro.solvers.caches.single_rows import part_of
-from svmrepro.solvers.decomposition._gradient_rows import restore_folded, subtract_sums
+from svmrepro.solvers.decomposition._gradient_rows import subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import ROUNDING
-from svmrepro.solvers.storage.row_products import rows_of
 
 if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
@@ -59,24 +58,12 @@ class PairRestoring:
 
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
-        problem, state, cache, order = run.problem, run.state, run.cache, run.panel.order
-        if problem.kernel.name == "linear":
-            _, products, update = rows_of(problem)
-            weights = np.empty(problem.d + 1)
-            changed = int(np.count_nonzero(state.beta != state.beta_then))
-            touched = restore_folded(
-                state, self.G, run.store, products, update, order, self.begin, weights, self.row
-            )
-            cache.counts.touched += touched
-            cache.counts.entries += problem.n - self.begin + changed
-            self.at = -1
-        else:
-            self.at = run.subtract_rows(
-                self.G, self.positions, self.changes, self.begin, problem.n, self.at, work, self.row
-            )
+        self.at = run.subtract_rows(
+            self.G, self.positions, self.changes, self.begin, run.problem.n, self.at, work, self.row
+        )
         if self.at >= 0:
             return False
-        state.G[self.begin :] = self.G[self.begin :]
+        run.state.G[self.begin :] = self.G[self.begin :]
         return True
 
 

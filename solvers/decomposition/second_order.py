@@ -120,6 +120,7 @@ from svmrepro.solvers.decomposition.threads.helpers import Helpers
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Start
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, largest_value
+from svmrepro.solvers.storage.row_products import rows_of
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
@@ -208,7 +209,7 @@ class SecondOrderRun:
         if self.rounded:  # of the matrix of the rows; with another, a step between two copies could miss
             self.state.diagonal[:] = self.state.diagonal.astype(np.float32)
         scalars = self.state.scalars
-        scalars.plan, scalars.offer, scalars.sets = options["plan"], options["offer"], sets
+        scalars.plan, scalars.offer = options["plan"], options["offer"]
         scalars.n_active = n
         scalars.shrink_interval = min(n, 1000)
         scalars.shrink_at = scalars.shrink_interval if self.shrinking else _NEVER
@@ -259,7 +260,16 @@ class SecondOrderRun:
     def subtract_rows(
         self, G: Any, positions: Any, changes: Any, begin: int, last: int, at: int, work: int, row: Any
     ) -> int:
-        """Do what :func:`~svmrepro.solvers.decomposition._gradient_rows.subtract_rows` does."""
+        """Do what ``subtract_rows`` of :mod:`~svmrepro.solvers.decomposition._gradient_rows` does."""
+        if self.problem.kernel.name == "linear":
+            _, products, update = rows_of(self.problem)
+            weights, counts = np.zeros(self.problem.d + 1), self.cache.counts
+            counts.touched += gradient_rows.subtract_folded(
+                G, self.store, products, update, self.panel.order, positions, changes, begin, last, weights,
+                row,
+            )  # fmt: skip
+            counts.entries += last - begin + positions.size
+            return -1
         if self.helpers and last - begin >= LEAST:
             return self.helpers.subtract_rows(G, positions, changes, begin, last, at, work)
         return self.loops.subtract_rows(  # type: ignore[no-any-return]

@@ -38,7 +38,6 @@ from svmrepro.solvers.caches.feature_columns import build_panel, bytes_hold
 from svmrepro.solvers.caches.single_rows import single_panel
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order
-from svmrepro.solvers.decomposition._gradient_rows import move_folded
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import STATE, look, place
 from svmrepro.solvers.decomposition._rows_ahead import looks_ahead
@@ -186,25 +185,14 @@ class Polish:
         """Continue the update of the gradient; return whether it is done."""
         pairs, state = run.pairs, run.pairs.state
         m = int(state.scalars.n_active)
-        if run.problem.kernel.name == "linear":
-            _, products, update = rows_of(run.problem)
-            weights = np.zeros(run.problem.d + 1)
-            touched = move_folded(
-                state, pairs.store, products, update, pairs.panel.order, self.positions, self.changes,
-                weights, self.row,
-            )  # fmt: skip
-            pairs.cache.counts.touched += touched
-            pairs.cache.counts.entries += m + self.positions.size
-            self.cost += touched + m
-        else:
-            before = int(pairs.cache.counts.touched)
-            self.moved = pairs.subtract_rows(
-                state.G, self.positions, self.changes, 0, m, self.moved, work, self.row
-            )
-            self.cost += int(pairs.cache.counts.touched) - before
-            if self.moved >= 0:
-                return False
-            self.cost += m * self.positions.size
+        before = int(pairs.cache.counts.touched)
+        self.moved = pairs.subtract_rows(
+            state.G, self.positions, self.changes, 0, m, self.moved, work, self.row
+        )
+        self.cost += int(pairs.cache.counts.touched) - before
+        if self.moved >= 0:
+            return False
+        self.cost += m if run.problem.kernel.name == "linear" else m * self.positions.size
         look(state)
         return True
 
