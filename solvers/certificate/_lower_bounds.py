@@ -94,9 +94,7 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
     if loss != HINGE:
         return _pair_search(problem, w)
     if problem.blocks:
-        raise ValueError(
-            "weights alone cannot be judged on blocks: give multipliers or a witness"
-        )
+        raise ValueError("weights alone cannot be judged on blocks: give multipliers or a witness")
     margins = problem.y * np.asarray(problem.X @ w).ravel()
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
     # A solver's code may be used here: only the objective counts, and it is computed below.

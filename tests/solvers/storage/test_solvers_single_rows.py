@@ -34,7 +34,7 @@ def exact(X: Any, i: int, gamma: float) -> Any:
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e5])
-@pytest.mark.parametrize("d", [1, 4, 30, 130])
+@pytest.mark.parametrize("d", [1, 4, 16, 17, 30, 130, 400])
 def test_rows_are_as_exact_as_their_bound(d: int, shift: float) -> None:
     X, y = noisy(1100, d, shift=shift)
     compare_rows(Problem(X, y, 1.0, Kernel.gaussian(gamma=0.7 / d)))
