@@ -353,7 +353,8 @@ def _notes(results: Results, artefact: Artefact, missing: Mapping[str, str]) -> 
     reasons: dict[str, list[str]] = {}
     for name, reason in missing.items():
         reasons.setdefault(reason, []).append(results.experiment(name).title)
-    notes = [f"{', '.join(titles)}: {reason}" for reason, titles in reasons.items()]
+    # An experiment over n and one at the best C have one title.
+    notes = [f"{', '.join(dict.fromkeys(titles))}: {reason}" for reason, titles in reasons.items()]
     ended: dict[str, None] = {}
     chosen = False
     for panel in artefact.settings["panels"]:
