@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 STORAGES = ("dense", "csr", "index", "bits")
 
-#: Largest error of the exponent of a Gaussian kernel for which the examples stay where they are.
-_CENTRES = 1e-12
-#: Largest error for which distances are computed from norms, and that error times the largest multiplier.
-_CANCELS, _CANCELS_TIMES_C = 1e-8, 1e-5
+#: Errors of the exponent of a Gaussian kernel that are accepted for any C, and for none.
+_SMALL_ERROR, _LARGE_ERROR = 1e-12, 1e-8
+#: Largest error times C for which the examples stay where they are, and distances are computed from norms.
+_CENTRES, _CANCELS = 1e-6, 1e-5
 _LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
 _LARGEST_SQUARE = 1e300
 _DENSE_BYTES = 1 << 30
@@ -165,7 +165,7 @@ class Distances(NamedTuple):
         """Choose for examples, by the parameter of the kernel and the largest bound of a multiplier."""
         rounding = gamma * 4.0 * float(np.finfo(float).eps)
         error = rounding * float(_squared_norms(X).max())
-        if error > _CENTRES:
+        if error > largest_exponent_error(largest_bound, _CENTRES):
             X = _centred(X)
             error = rounding * float(_squared_norms(X).max())
         if error > largest_exponent_error(largest_bound):
@@ -173,12 +173,12 @@ class Distances(NamedTuple):
         return cls(X, False, error)
 
 
-def largest_exponent_error(largest_bound: float) -> float:
-    """Return the largest error of exponents for which distances are computed from norms.
+def largest_exponent_error(largest_bound: float, share: float = _CANCELS) -> float:
+    """Return the largest error of exponents that is accepted, by default for distances from norms.
 
     A gradient adds up the errors of kernel values, times multipliers.
     """
-    return max(_CENTRES, min(_CANCELS, _CANCELS_TIMES_C / largest_bound))
+    return max(_SMALL_ERROR, min(_LARGE_ERROR, share / largest_bound))
 
 
 def written_out(X: Any) -> Any:

@@ -8,6 +8,7 @@ Joachims 2006, Figures 1 to 9.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,6 +42,7 @@ from svmrepro.workflow.figures.style import (
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 
+_LETTERS_AN_INCH = 22  # of notes
 _SOLID = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (VIOLET, "D"), (INK, "v"))
 _DASHED = (
     ("#2f86d1", "o"), ("#ea7a4b", "s"), ("#6fae4f", "^"), ("#b0218e", "P"), ("#8a6d00", "X"),
@@ -141,6 +143,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     if any("guide" in panel for panel in panels):
         entries.append(entry("the paper's guide", color=GHOST, linestyle=DOTTED))
     entries += _marks(grid)
+    notes = _notes(results, artefact, {k: v for k, v in missing.items() if k not in handles})
+    width = int(_LETTERS_AN_INCH * figure.get_figwidth())
     figure.legend(
         handles=entries,
         handler_map=pairs_of_dots(entries),
@@ -149,8 +153,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         fontsize=6.5,
         handlelength=2.6,
         columnspacing=1.2,
-        title="\n".join(_notes(results, artefact, {k: v for k, v in missing.items() if k not in handles}))
-        or None,
+        title="\n".join(textwrap.fill(note, width) for note in notes) or None,
         title_fontsize=6,
         alignment="left",
     )
