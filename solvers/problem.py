@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage.blocks import Blocks
 from svmrepro.solvers.storage.stores import (
+    CENTRES,
     STORAGES,
     Distances,
     Store,
@@ -121,7 +122,7 @@ class Problem:
         """Return the problem with another C; it shares the examples and what is built from them."""
         other = copy.copy(self)
         other._bound(C)
-        if self.exponent_error > largest_exponent_error(float(other.bounds.max())):
+        if self.exponent_error > largest_exponent_error(float(other.bounds.max()), CENTRES):
             other._store, other._layouts, other.exponent_error = None, {}, 0.0
         else:
             other._layouts = {name: self._layouts[name] for name in _SHARED if name in self._layouts}

@@ -313,9 +313,9 @@ class ReadingRun(SecondOrderRun):
     """A run in progress, with its reading and its past."""
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
-        fixed = {"plan": 0, "offer": 0, "sets": _AGES - 1, "rounded": False, "fixed": False}
         precision = _precision_of(problem, options)
-        super().__init__(problem, eps, {**options, **fixed, "precision": precision})
+        own = {"plan": 0, "offer": 0, "sets": _AGES - 1, "precision": precision}
+        super().__init__(problem, eps, {**options, **own})
         self.tried = not options["unshrink"]
         self.past = allocated(Past, ages=_AGES)
         self.past.scalars.longest, self.past.scalars.shortest = -np.inf, np.inf

@@ -19,7 +19,7 @@ STORAGES = ("dense", "csr", "index", "bits")
 #: Errors of the exponent of a Gaussian kernel that are accepted for any C, and for none.
 _SMALL_ERROR, _LARGE_ERROR = 1e-12, 1e-8
 #: Largest error times C for which the examples stay where they are, and distances are computed from norms.
-_CENTRES, _CANCELS = 1e-6, 1e-5
+CENTRES, _CANCELS = 1e-6, 1e-5
 _LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
 _LARGEST_SQUARE = 1e300
 _DENSE_BYTES = 1 << 30
@@ -165,7 +165,7 @@ class Distances(NamedTuple):
         """Choose for examples, by the parameter of the kernel and the largest bound of a multiplier."""
         rounding = gamma * 4.0 * float(np.finfo(float).eps)
         error = rounding * float(_squared_norms(X).max())
-        if error > largest_exponent_error(largest_bound, _CENTRES):
+        if error > largest_exponent_error(largest_bound, CENTRES):
             X = _centred(X)
             error = rounding * float(_squared_norms(X).max())
         if error > largest_exponent_error(largest_bound):

@@ -153,7 +153,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         fontsize=6.5,
         handlelength=2.6,
         columnspacing=1.2,
-        title="\n".join(textwrap.fill(note, width) for note in notes) or None,
+        title="\n".join(textwrap.fill(note, width, break_on_hyphens=False) for note in notes) or None,
         title_fontsize=6,
         alignment="left",
     )
