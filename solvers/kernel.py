@@ -2,7 +2,7 @@
 
 The arithmetic is in :mod:`svmrepro.solvers.storage.kernel_transforms` (compiled, for the solvers) and,
 independently, in :mod:`svmrepro.solvers.reference_kernels` (NumPy, for the certificate). This module uses
-neither.
+neither. CONTRIBUTING.md lists what another kernel needs.
 """
 
 from __future__ import annotations

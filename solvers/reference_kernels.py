@@ -293,7 +293,11 @@ def diagonal(kernel: Kernel, X: Any) -> Vector:
     if kernel.name == "gaussian":
         return np.ones(X.shape[0])
     norms = squared_norms(X)
-    return norms if kernel.name == "linear" else (kernel.a * norms + kernel.c) ** kernel.degree
+    if kernel.name == "linear":
+        return norms
+    if kernel.name == "polynomial":
+        return (kernel.a * norms + kernel.c) ** kernel.degree
+    raise NotImplementedError(kernel.name)
 
 
 def squared_norms(X: Any) -> Vector:
@@ -398,6 +402,8 @@ class _Metric:
                 spread += abs(kernel.c) * (powers @ sizes)
                 wrong = kernel.degree * growth(self.d + kernel.degree + 3) * spread
             return K**kernel.degree, growth(kernel.degree + 2), wrong
+        if kernel.name != "gaussian":
+            raise NotImplementedError(kernel.name)
         K *= -2.0
         K += a.norms[:, None]
         K += b.norms

@@ -75,7 +75,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    solver : str
+    solver : str, default "smo-newton"
         A name in ``SOLVERS``. If it does not support a bias, the problem has none.
     C : float
         Upper bound on every multiplier.

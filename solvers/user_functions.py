@@ -9,12 +9,13 @@ The function is called as ``train(problem, eps, time_limit, **options)``: a
 :class:`~svmrepro.solvers.problem.Problem`, the tolerance on the KKT conditions, and CPU seconds or None. It
 returns a :class:`~svmrepro.solvers.solution.Solution`, or any object with ``alpha``, shape (n,), and
 ``bias``; ``weights``, ``status``, ``iterations`` and ``kernel_evaluations`` are optional.
-:mod:`svmrepro.solvers.conformance` checks such a function.
+:mod:`svmrepro.solvers.conformance` tests its results.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import resource
 import time
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ from svmrepro.solvers.solution import OPTIMAL, Solution, own_copy
 #: Group of entry points by which packages declare solvers.
 GROUP = "svmrepro.solvers"
 
-#: Largest violation, in units of eps, with which the certificate accepts a user's solver.
+#: Largest pair gap, in units of eps, with which the certificate accepts a user's solver.
 TOLERANCE_FACTOR = 2.0
 
 _MOST_COUNTED = 10**18
@@ -88,6 +89,20 @@ class UserSolver:
         if not callable(function):
             raise UserSolverError(f"{self} is not a function")
         return function  # type: ignore[no-any-return]
+
+    def check_call(self, options: Mapping[str, Any]) -> None:
+        """Import the function; raise UserSolverError unless it takes what :func:`run` calls it with."""
+        function = self.load()
+        try:
+            signature = inspect.signature(function)
+        except (ValueError, TypeError):  # written in C, without a signature
+            return
+        try:
+            signature.bind("problem", "eps", "time_limit", **options)
+        except TypeError as error:
+            given = ", ".join(["problem", "eps", "time_limit", *options])
+            called = f"{self.function.partition(':')[2]}({given})"
+            raise UserSolverError(f"{self}: {error}; it is called as {called}") from None
 
 
 @cache

@@ -1,10 +1,10 @@
 """Generated data sets.
 
-definitions  the sets by name, from a seed
-documents    sets like RCV1: sparse term weights of documents
+distributions  the sets by name, from a seed
+documents      sets like RCV1: sparse term weights of documents
 """
 
-from svmrepro.datasets.generators.definitions import (
+from svmrepro.datasets.generators.distributions import (
     GENERATOR_VERSION,
     GENERATORS,
     generate,

@@ -10,7 +10,7 @@ That module also gives the rounding bound ``|fl(g_i) - g_i| <= E_i``. The certif
 
 *KKT.* Example i violates its condition by ``m_i`` where ``alpha_i < C_i`` and by ``-m_i`` where
 ``alpha_i > 0``, each with an error of at most E_i. The true violation is at most
-``max_violation + rounding``. A result passes only if this sum is at most twice what ``eps`` allows.
+``max_violation + rounding``. The rule by which a result passes is ``Certificate.failures``.
 
 *Gap.* For multipliers in the box that satisfy the equality constraint, weak duality (Boser, Guyon and Vapnik
 1992) becomes a sum of nonnegative terms,

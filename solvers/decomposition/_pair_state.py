@@ -25,7 +25,7 @@ class PairScalars:
     offer: int
     stretch: float
     tiny: float  # replaces a curvature that is not positive
-    ahead: bool  # whether rows are computed before they are requested
+    rows_ahead: bool  # whether rows are computed before they are requested
     # The active set.
     n_active: int
     leavers: int  # number of examples marked to leave it

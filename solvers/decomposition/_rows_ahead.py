@@ -65,7 +65,7 @@ def _fetch_ahead_of(state, cache, store, panel, block, shape, i, m, which):
 def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
     slot = cache.slot_of[i]
     have = cache.have[slot] if slot >= 0 else 0
-    if not state.scalars.ahead or have >= m:
+    if not state.scalars.rows_ahead or have >= m:
         return fetch(cache, store, panel, block, shape, i, m, which)
     slots = panel.tiles.slots
     count = claim_rows(state, cache, panel, i, have, m, slots)

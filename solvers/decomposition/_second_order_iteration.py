@@ -25,7 +25,7 @@ from svmrepro.solvers.decomposition._pair_state import (
 )
 from svmrepro.solvers.decomposition._planned_step import best_exact, offered, remember, step_ahead
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
-from svmrepro.solvers.decomposition.threads.passes import complete, fetch_rows, find_partner, move
+from svmrepro.solvers.decomposition.threads.divided_passes import complete, fetch_rows, find_partner, move
 from svmrepro.solvers.storage.row_products import STORE
 
 RUNNING, SHRINK, CONVERGED, NEARLY = range(4)

@@ -235,7 +235,7 @@ class SmoNewtonRun:
         self.problem, self.eps = problem, eps
         self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
         self.pairs.tried = True  # checking the whole set near the end costs more than it saves
-        self.pairs.state.scalars.ahead = looks_ahead(self.pairs.cache, self.pairs.panel)
+        self.pairs.state.scalars.rows_ahead = looks_ahead(self.pairs.cache, self.pairs.panel)
         self.shrink_interval = int(self.pairs.state.scalars.shrink_interval)
         self.polish: Polish | None = None
         self.patience = _PATIENCE if ahead else _PATIENCE_OF_BYTES

@@ -1,4 +1,4 @@
-"""The dense quadratic program of one chunk, and the state of its solution by projected conjugate gradient."""
+"""The dense quadratic program of one chunk: its state. `projected_cg` solves it."""
 
 from __future__ import annotations
 

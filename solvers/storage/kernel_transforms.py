@@ -88,5 +88,7 @@ def fill_diagonal(diagonal: Any, kernel: Kernel, store: Any) -> None:
         diagonal[:] = 1.0
     elif kernel.name == "polynomial":
         diagonal[:] = (kernel.a * store.norms + kernel.c) ** kernel.degree
-    else:
+    elif kernel.name in ("linear", "precomputed"):
         diagonal[:] = store.norms
+    else:
+        raise NotImplementedError(kernel.name)

@@ -75,7 +75,7 @@ FIELDS = {
     "time": Field("end of the run", "UTC, ISO 8601"),
     "certificate": Field("recomputed from the solution and the data, not reported by the solver"),
     "certificate.passed": Field("whether the solution keeps the solver's promise within eps"),
-    "certificate.promise": Field("what the solver promises: kkt, gap or planes"),
+    "certificate.promise": Field("what the solver promises: kkt, gap or relative gap"),
     "certificate.primal": Field("primal objective"),
     "certificate.dual": Field("dual objective"),
     "certificate.relaxed": Field("lower bound of a cutting plane's optimum"),

@@ -1,4 +1,4 @@
-"""Calls Snakemake, in this process, for the commands that run the workflow."""
+"""Calls Snakemake, in this process, for the commands that run the workflow; has their common options."""
 
 from __future__ import annotations
 

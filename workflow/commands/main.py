@@ -37,6 +37,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     name, (own, module) = next(iter(chosen.items()))
     values, others = own.parse_known_args(given[1:])
+    # Targets and options of other programs, such as Snakemake.
     if others and not getattr(module, "TAKES_OTHERS", False):
         own.error(f"{name} does not know {' '.join(others)}")
     return run_safely(lambda: int(module.run(values, others)))

@@ -1,6 +1,6 @@
 """What Snakemake asks when it builds the graph of jobs; imports nothing heavy.
 
-plan              inputs, outputs and parameters of the rules
+plan              targets, also misspelt ones; inputs, outputs and parameters of the rules
 scheduler_turns   keeps Snakemake's scheduler idle while jobs run
 snakemake_output  hides Snakemake's repetitive output
 """

@@ -1,4 +1,7 @@
-"""What the Snakefile asks at parse time. Kept light, because it runs before every command."""
+"""What the Snakefile asks at parse time, and the targets that a command line names.
+
+Kept light, because it runs before every command.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ The folder has the layout of ``config/``, so that everything else reads it as it
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -256,20 +255,12 @@ def check_own_solvers(bench: Bench) -> None:
             user.check_name()
             if ":" in name:
                 solver_fingerprint(name)  # says in short if there is no such module
-            signature = inspect.signature(user.load())
-        except (ValueError, TypeError, StepError) as error:
+            user.check_call(bench.options)
+        except (ValueError, StepError) as error:
             known = [*SOLVERS, *user_functions.declared()]
             suggestion = "" if ":" in name else did_you_mean(name, known).partition("; known")[0]
             said = one_line(error).removeprefix(f"solver {name!r}: ")
             raise StepError(f"--solver {name}: {said}{suggestion}") from error
-        try:
-            signature.bind("problem", "eps", "time_limit", **bench.options)
-        except TypeError as error:
-            options = "".join(f", {key}" for key in bench.options)
-            raise StepError(
-                f"--solver {name}: {one_line(error)}; it is called as "
-                f"{user.function.partition(':')[2]}(problem, eps, time_limit{options})"
-            ) from error
 
 
 def absent() -> dict[str, str]:

@@ -13,7 +13,8 @@ A rule is applied to intervals, not points:
 
 A claim may have several findings (experiments, sizes). With ``over: all`` (the default) every finding must
 satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
-``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured.
+``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured, and
+``over: nearly-all`` nine in ten.
 ``over: together`` judges estimates: all must satisfy the rule, and there must be at least `FEWEST_TOGETHER`
 of them, so that chance would bring all to this side of the bound with a probability below 0.05 (sign test).
 A single interval that lies outside the rule altogether makes the claim *does not hold* even then. Findings

@@ -212,7 +212,7 @@ def solver_of(contender: Contender, eps: float, trace: bool = False) -> Callable
             **contender.options,
         )
     user = find(contender.solver)
-    user.load()  # not timed
+    user.check_call(contender.options)  # imports it, which is not timed
     return lambda problem: user_functions.run(user, problem, eps, contender.time_limit, contender.options)
 
 

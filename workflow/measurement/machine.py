@@ -1,4 +1,7 @@
-"""The machine of a measurement: what it is, and the numbers of threads that libraries use on it."""
+"""The machine of a measurement: what does not change during it, and the threads that libraries use.
+
+What changes is in `processor_state`.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import psutil
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.machine import proc_field
-from svmrepro.workflow.measurement.noise import surroundings
+from svmrepro.workflow.measurement.processor_state import processor_state
 
 
 class Meter:
@@ -47,7 +47,7 @@ class Meter:
         self._load = os.getloadavg()[0]
         if self._instructions is not None:
             self._instructions.start()
-        self._throttled = surroundings().throttled()
+        self._throttled = processor_state().throttled()
         self._process = psutil.Process()
         self._reset = _reset_peak()
         self._resident = self._process.memory_info().rss
@@ -56,7 +56,7 @@ class Meter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        around = surroundings()
+        around = processor_state()
         self.noise = around.read()  # while the processor still has the run's frequency
         busy, own, stolen, clock = self._now()
         elapsed = clock - self._clock

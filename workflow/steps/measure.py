@@ -31,8 +31,8 @@ from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, dump_lines
-from svmrepro.workflow.measurement.noise import pin_processor
 from svmrepro.workflow.measurement.open_runs import OpenRuns
+from svmrepro.workflow.measurement.processor_state import pin_processor
 from svmrepro.workflow.steps._command_line import run_step
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Passes over the active set, divided among several threads; an option of `smo-newton` alone.
 
-team     what the threads share, and how a pass is divided
-passes   the passes of an iteration, on one thread or on several
-helpers  the helper threads of a run
+team            what the threads share, and how a pass is cut into parts
+divided_passes  the passes of an iteration, on one thread or on several
+helpers         the helper threads of a run, and how many there are
 """

@@ -1,4 +1,6 @@
-"""The helper threads of a run over pairs, see :mod:`svmrepro.solvers.decomposition.threads.team`.
+"""The helper threads of a run over pairs: how many there are, how they begin and end.
+
+Their work is in :mod:`svmrepro.solvers.decomposition.threads.team`.
 
 Helpers are called when a slice begins, and end by themselves when there has been nothing to do for some 20
 milliseconds: because the active set is small, or the run has ended, was interrupted, raised, or is in another

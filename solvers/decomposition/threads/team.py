@@ -1,4 +1,4 @@
-"""The passes of an iteration over pairs, divided among several threads.
+"""How a pass over the active set is cut into parts for several threads, and how these are handed over.
 
 A *team* is the thread that solves and its helpers. The solving thread cuts a pass over the active set into a
 part for each thread, does the first one, and then each other one that no helper has begun. It waits for
@@ -162,7 +162,7 @@ def _fill_part(
     """Compute ``count`` rows, of i and of the team's ``mates``, from position ``first`` to ``last``."""
     if cache.packed.dtype == np.uint8:
         cache.counts.touched += fill_distances(panel, i, first, last, cache.packed[slot])
-    elif cache.rows.dtype != np.uint8 and state.scalars.ahead:
+    elif cache.rows.dtype != np.uint8 and state.scalars.rows_ahead:
         panel.tiles.mates[:] = state.screen.team.mates
         fill_together(cache, store, panel, shape, state.screen.team.slots, count, first, last)
     else:
@@ -178,7 +178,7 @@ def _fill_part_of(state, cache, store, panel, block, shape, i, slot, count, firs
         cache.counts.touched += fill_row(store, panel, block, shape, i, first, last, cache.rows[slot])
 
     def several(state, cache, store, panel, block, shape, i, slot, count, first, last):
-        if state.scalars.ahead:
+        if state.scalars.rows_ahead:
             for r in range(count):
                 panel.tiles.mates[r] = state.screen.team.mates[r]
             fill_together(cache, store, panel, shape, state.screen.team.slots, count, first, last)

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import Case, dense, judged, make_case
 from svmrepro.solvers import Certificate, Kernel, Problem, Solution, certify, gram_matrix, reference_kernels
+from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
 
 
 def by_loops(case: Case, alpha: list[float], bias: float) -> Certificate:
@@ -187,3 +188,17 @@ def exact_gaussian_sums(X: Any, c: Any, gamma: float) -> list[Decimal]:
             )
             for x in rows
         ]
+
+
+def test_a_kernel_without_sums_is_refused(solved: tuple[Problem, Solution]) -> None:
+    """The last of several branches must not stand for a kernel that is added later."""
+    problem, solution = solved
+    unknown = Kernel.gaussian(1.0)
+    object.__setattr__(unknown, "name", "laplacian")
+    object.__setattr__(problem, "kernel", unknown)
+    with pytest.raises(NotImplementedError, match="laplacian"):
+        certify(problem, dataclasses.replace(solution, weights=None))
+    with pytest.raises(NotImplementedError, match="laplacian"):
+        reference_kernels.diagonal(unknown, problem.X)
+    with pytest.raises(NotImplementedError, match="laplacian"):
+        fill_diagonal(np.empty(problem.n), unknown, problem.prepare())

@@ -224,3 +224,11 @@ def test_faults_of_an_entry_point_name_package_and_entry(declare: Any) -> None:
     said = r"two packages declare the solver 'gone': (first|second) \(.*\) and (first|second) \("
     with pytest.raises(user_functions.UserSolverError, match=said):
         user_functions.find("gone")
+
+
+def test_a_call_is_checked_before_it_is_made():
+    user_functions.UserSolver("math:hypot").check_call({"any": 1})  # in C, without a signature
+    with pytest.raises(
+        user_functions.UserSolverError, match=r"it is called as capwords\(problem, eps, time_limit, q\)"
+    ):
+        user_functions.UserSolver("string:capwords").check_call({"q": 1})

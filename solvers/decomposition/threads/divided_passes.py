@@ -1,8 +1,8 @@
-"""The passes of an iteration over pairs, on one thread or divided by a team.
+"""Calls each pass of an iteration over pairs on one thread, or in parts on several, and combines the results.
 
-`team.share` divides a pass and computes its parts; this module calls it and combines the results. The type of
-the state decides between one thread and several: the code for several is compiled when it is used.
-A pass over fewer entries than the team's limit is not divided.
+`team.share` cuts a pass into parts and computes them. The type of the state decides between one thread and
+several: the code for several is compiled when it is used. A pass over fewer entries than the team's limit is
+not divided.
 
 Functions are inlined where it matters: a call would copy some four hundred words of the state, the cache and
 the examples, which takes longer than handing a pass over.
@@ -64,7 +64,7 @@ def _unit(store):
 def _claim(state, cache, panel, i, have, m):
     """Have slots for the row of i, and for others that are computed with it; return how many."""
     team, counts = state.screen.team, cache.counts
-    if state.scalars.ahead:
+    if state.scalars.rows_ahead:
         count = claim_rows(state, cache, panel, i, have, m, team.slots)
         for r in range(count):
             team.mates[r] = panel.tiles.mates[r]

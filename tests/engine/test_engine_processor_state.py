@@ -12,7 +12,7 @@ from svmrepro.workflow.analysis.columns import field_of
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions
-from svmrepro.workflow.measurement.noise import Surroundings, pin_processor
+from svmrepro.workflow.measurement.processor_state import ProcessorState, pin_processor
 
 pinning = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
 CPUS = "sys/devices/system/cpu"
@@ -24,7 +24,7 @@ def system(root, **files):
         path = root / name.replace("__", "/")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
-    return Surroundings(root)
+    return ProcessorState(root)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_state_of_the_processor_and_limits_of_both_versions_of_cgroups(tmp_path)
 
 
 def test_what_cannot_be_read_is_none(tmp_path):
-    around = Surroundings(tmp_path)
+    around = ProcessorState(tmp_path)
     assert set(around.read(0).values()) == {0, None} and around.throttled() is None
     odd = {"proc/self/cgroup": "0::/../outside", f"{CPUS}/cpu0/cpufreq/scaling_cur_freq": "<unknown>"}
     assert set(system(tmp_path, **odd).read(0).values()) == {0, None}

@@ -1,6 +1,7 @@
-"""What may disturb the seconds of a run: the state of the processor, and limits on this process.
+"""The state of the processor and limits on this process, which may disturb a run's seconds; pinning.
 
-`Surroundings` reads it from Linux's files under ``/proc`` and ``/sys``; what cannot be read is None.
+They are recorded only: `flagged_runs` decides whether seconds are doubtful. `meter` adds the stolen time.
+`ProcessorState` reads them from Linux's files under ``/proc`` and ``/sys``; what cannot be read is None.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _UNLIMITED = 2**60
 """The first version of cgroups gives a limit above this where there is none."""
 
 
-class Surroundings:
+class ProcessorState:
     """The files of a Linux system below ``root``; the paths are found once, the contents read each time."""
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -93,9 +94,9 @@ class Surroundings:
 
 
 @cache
-def surroundings() -> Surroundings:
+def processor_state() -> ProcessorState:
     """Return those of this process."""
-    return Surroundings()
+    return ProcessorState()
 
 
 def pin_processor(wanted: bool | Sequence[int], slot: int, jobs: int) -> None:
@@ -109,7 +110,7 @@ def pin_processor(wanted: bool | Sequence[int], slot: int, jobs: int) -> None:
     if not hasattr(os, "sched_setaffinity"):
         raise StepError("pin: this system cannot pin a process to a processor; set pin to false")
     allowed = os.sched_getaffinity(0)
-    processors = surroundings().processors(allowed) if wanted is True else list(wanted)
+    processors = processor_state().processors(allowed) if wanted is True else list(wanted)
     if lacking := sorted(set(processors) - allowed):
         usable = ", ".join(map(str, sorted(allowed)))
         raise StepError(f"pin: processor {lacking[0]} cannot be used here; those that can are {usable}")
