@@ -30,13 +30,19 @@ As ``t exp(-t) <= 1/e``, the sum is at most ``sum_j |c_j| / e``; that is used wh
     E_i <= p g_(d+p+3) sum_j |c_j| |b_ij|^(p-1) (|a| |x_i| |z_j| + |c|).
 
 *Linear kernel.* ``v = sum_j c_j x_j`` is summed in blocks as above, so ``|fl(v) - v| <= g_(B+2) |X|'|c|``
-column by column, and the error of ``s_i = x_i . v`` is at most ``|x_i| . (g_(d+2) |v| + |fl(v) - v|)``.
+column by column, and the error of ``s_i = x_i . v`` is at most ``|x_i| . (g_(d+2) |v| + |fl(v) - v|)``. Where
+that exceeds 1e-7, because multipliers are large and cancel, v is summed again with the rounding errors of all
+products and sums kept (Ogita, Rump and Oishi 2005). With m of these errors, of which each product has one and
+at most L + 1 sums on its way have one each, S = |X|'|c| and the final additions,
+
+    |fl(v) - v| <= 2 u |v| + g_m (L + 2) u S
 
 Memory: blocks of 16 MB, whatever the number of examples or of support vectors.
 
 Cited above:
 
 N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, second edition, SIAM 2002.
+T. Ogita, S. M. Rump, S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005.
 """
 
 from __future__ import annotations
@@ -60,6 +66,8 @@ _MOST_ROWS = _BLOCK_BYTES // (8 * _COLUMNS)
 _WIDE = 4096  # above this many columns, sparse rows are multiplied as sparse
 _GOOD_ENOUGH = 1e-10  # acceptable relative error of kernel values
 _NEGLIGIBLE = 1e-10  # error of an output below which the cheaper of two bounds is used
+_KNOWN = 1e-7  # error of an output of a linear kernel above which weights are summed again
+_SPLIT = 2.0**27 + 1.0  # halves the digits of a double (Veltkamp)
 _HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
 _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _WHOLE = 2.0**26
@@ -130,6 +138,62 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
         sizes = growth(part.shape[0] + 2) * np.abs(coefficients)
         error += np.asarray(abs(part).T @ (sizes if wrong is None else sizes + wrong[at])).ravel()
     return Sum(total.total, error)
+
+
+def weights_and_outputs(X: Any, c: Vector) -> tuple[Sum, Sum]:
+    """Return ``v = sum_j c_j x_j``, shape (d,), and ``x_i . v``, shape (n,).
+
+    Where v would leave outputs uncertain, it is summed with all rounding errors kept.
+    """
+    v = weighted_sum(X, c)
+    found = outputs(X, v)
+    if found.error.max(initial=0.0) > _KNOWN and not getattr(X, "elsewhere", False) and X.shape[1] <= _WIDE:
+        with np.errstate(over="ignore", invalid="ignore"):
+            again = _sum_with_errors(X, c)
+        if np.isfinite(again.value).all() and np.isfinite(again.error).all():  # else halving has overflowed
+            return again, outputs(X, again)
+    return v, found
+
+
+def _sum_with_errors(X: Any, c: Vector) -> Sum:
+    """Return :func:`weighted_sum`, for which the errors of all products and sums are summed, too."""
+    n, d = X.shape
+    total, low, sizes, depth = Accumulator(d), np.zeros(d), np.zeros(d), _COLUMNS.bit_length() + 2
+    for at, part in row_blocks(X, _COLUMNS):
+        used = np.flatnonzero(c[at])
+        if not used.size:
+            continue
+        rows = part[used].toarray() if _is_sparse(part) else part[used]
+        terms, errors = _product(rows, c[at][used, None])
+        low += errors.sum(axis=0)
+        sizes += np.abs(terms).sum(axis=0)
+        while len(terms) > 1:
+            half = len(terms) // 2
+            a, b = terms[:half], terms[half : 2 * half]
+            both = a + b
+            back = both - a
+            low += ((a - (both - back)) + (b - back)).sum(axis=0)
+            terms = np.concatenate([both, terms[2 * half :]])
+        total.add(terms[0])
+        depth += 1
+    high = total.total
+    value = high + low
+    rounding = growth(4 * n + depth) * UNIT * depth * sizes + n * _SMALLEST
+    return Sum(value, 1.01 * (UNIT * (np.abs(high) + np.abs(value)) + rounding))
+
+
+def _product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return products and their rounding errors (Dekker's product)."""
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    """Return two parts whose sum is ``a``, each of at most 26 binary digits."""
+    scaled = _SPLIT * a
+    high = scaled - (scaled - a)
+    return high, a - high
 
 
 def column_sizes(X: Any, c: Vector) -> Vector:

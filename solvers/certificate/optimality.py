@@ -81,7 +81,7 @@ from svmrepro.solvers.reference_kernels import (
     matrix_sums,
     outputs,
     squared_norms,
-    weighted_sum,
+    weights_and_outputs,
 )
 from svmrepro.solvers.registry import GAP, HINGE, KKT, PAIRS, RELATIVE_GAP, SQUARED_HINGE
 from svmrepro.solvers.solution import Solution, own_copy
@@ -298,9 +298,9 @@ def _certify_kkt(
     alpha, y, kernel, w = solution.alpha, problem.y, problem.kernel, solution.weights
     assert alpha is not None
     signed = y * alpha
-    v = weighted_sum(problem.X, signed) if kernel.name == "linear" else None
-    if v is not None:
-        g = outputs(problem.X, v)
+    v = None
+    if kernel.name == "linear":
+        v, g = weights_and_outputs(problem.X, signed)
     elif gram is not None:
         g = matrix_sums(kernel, problem.X, gram, signed)
     else:
@@ -480,8 +480,7 @@ def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
     w, alpha, y, C = solution.weights, solution.alpha, problem.y, problem.bounds
     assert w is not None and alpha is not None
     found = _certify_gap(problem, solution)
-    v = weighted_sum(problem.X, y * alpha)
-    g = outputs(problem.X, v)
+    v, g = weights_and_outputs(problem.X, y * alpha)
     wrong = 1.0 - alpha / C - y * g.value
     worst = float(np.where(alpha > 0, np.abs(wrong), np.maximum(wrong, 0.0)).max())
     residual, rounding = _residual(problem, w, v)

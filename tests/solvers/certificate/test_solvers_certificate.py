@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,26 @@ def test_errors_of_sums_with_distances_from_differences(size: float) -> None:
     ):
         for value, error, true in zip(found.value, found.error, exact, strict=True):
             assert abs(Decimal(float(value)) - true) <= Decimal(float(error)) <= Decimal(1e-13 * size)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n", [7, 1300])
+def test_weights_whose_terms_cancel_are_exact(n: int, form: Any) -> None:
+    rng = np.random.default_rng(n)
+    X, c = rng.normal(size=(n, 3)), 1e9 * rng.normal(size=n)
+    c[rng.random(n) < 0.2] = 0.0
+    X[-1] = -(X[:-1].T @ c[:-1]) / 1e7  # the rest cancels but for rounding
+    c[-1] = 1e7
+    plain = reference_kernels.weighted_sum(form(X), c)
+    found, _ = reference_kernels.weights_and_outputs(form(X), c)
+    for k in range(3):
+        exact = sum((Fraction(a) * Fraction(b) for a, b in zip(c, X[:, k], strict=True)), Fraction())
+        assert abs(Fraction(float(found.value[k])) - exact) <= Fraction(float(found.error[k]))
+        assert found.error[k] <= 3e-16 * abs(float(exact)) + 1e-12
+        assert found.error[k] < 1e-4 * plain.error[k]
+    # Values that cannot be halved keep the first sum.
+    huge = reference_kernels.weights_and_outputs(form(1e300 * X[:2]), np.array([1e7, -1.0]))[0]
+    assert np.isfinite(huge.error).all()
 
 
 def test_both_bounds_of_errors_of_distances() -> None:
