@@ -66,6 +66,7 @@ _BLOCK = 1024  # rows added to the matrix, or columns of it updated, at once
 _SLICE = 2**31  # multiplications in a slice of this work
 _ROUNDING = 2.0**-53
 _LOOK_EVERY = 10  # iterations between stopping tests once the residual is small
+_DIVERGED = 1e100  # a multiplier, far below overflow of the objective
 
 
 class LagrangianRun:
@@ -229,9 +230,13 @@ def _iterate(run: LagrangianRun) -> str | None:
     if np.array_equal(z, run.z):
         # A fixed point, at least in floating-point arithmetic.
         return OPTIMAL if _violation(run) <= run.eps else STALLED
+    last = run.z, run.weights, run.h
     run.z = z
     run.iterations += 1
     _solve(run)
+    if not run.C * float(np.abs(run.h).max()) <= _DIVERGED:  # nor if it is nan
+        run.z, run.weights, run.h = last
+        return STALLED
     return None
 
 
