@@ -60,6 +60,12 @@ def test_hard_problems_that_are_solved(family: str, name: str) -> None:
         assert outcome.verdict == SOLVED, (outcome.detail, outcome.command())
 
 
+def test_an_iteration_that_diverges_returns_its_last_finite_point() -> None:
+    """Far from the origin, rounding makes the Lagrangian iteration diverge."""
+    solution = solve(draw("offsets", 70_008).problem(False), "lsvm", iteration_limit=20_000)
+    assert np.isfinite(solution.alpha).all() and np.isfinite(solution.weights).all()
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", ["svmperf", "ocas"])
 def test_lower_bounds_of_cutting_planes_are_below_the_optimum(name: str, family: str) -> None:
