@@ -15,7 +15,7 @@ The modules and packages, from the interface down:
 
 sklearn_classifier   ``SVMClassifier``
 conformance          checks for a solver of your own
-paths                ``solve_grid``: warm starts over kernels, C and tolerances
+warm_starts          ``solve_grid``: warm starts over kernels, C and tolerances
 driver               ``solve``: slices, limits, progress, clocks
 registry             the solvers by name, with the defaults of their options
 interface            the functions that a solver's module provides
@@ -46,7 +46,6 @@ from svmrepro.solvers.driver import solve, warm
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.metrics import MEASURES
 from svmrepro.solvers.passes.dask_blocks import Spread
-from svmrepro.solvers.paths import GridCell, solve_grid
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS, SolverSpec
 from svmrepro.solvers.solution import Solution, Start
@@ -54,6 +53,7 @@ from svmrepro.solvers.source_code import fingerprint, fingerprint_all
 from svmrepro.solvers.storage.block_files import open_block, save_block
 from svmrepro.solvers.storage.blocks import Blocks
 from svmrepro.solvers.storage.stores import STORAGES
+from svmrepro.solvers.warm_starts import GridCell, solve_grid
 
 if TYPE_CHECKING:
     from svmrepro.solvers.sklearn_classifier import SVMClassifier as SVMClassifier

@@ -46,11 +46,11 @@ except ImportError as error:
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.paths import scaled_start
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import kernel_product
 from svmrepro.solvers.registry import KKT, NO_BIAS, PAIRS, get
 from svmrepro.solvers.solution import OPTIMAL, Solution
+from svmrepro.solvers.warm_starts import scaled_start
 
 _FAMILIES = {
     "linear": "linear",

@@ -71,7 +71,7 @@ def warm_starts_fingerprint() -> str:
     """Hash the source of warm starts over a grid, without that of the solvers."""
     from svmrepro.solvers.source_code import source
 
-    return source().fingerprint(("solvers.paths",), without=("solvers.registry", "solvers.certificate"))
+    return source().fingerprint(("solvers.warm_starts",), without=("solvers.registry", "solvers.certificate"))
 
 
 @cache

@@ -2,7 +2,8 @@
 
 Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``. Data sets that share a folder in a mirror
 also share it here, for example when one file holds several sets. A file gets its final name only after its
-content has been verified; files put there by hand pass the same checks.
+content has been verified; files put there by hand pass the same checks. A wrong one is deleted, and the next
+source is tried; if none is left, the error lists why.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Shrinking of the active set: which examples can leave it, and the change of order.
 
-Shrinking is due when `_second_order_iteration` says so; the way back is in `_restoring`.
+Shrinking is due when `_second_order_iteration` says so. `second_order` then removes the marked examples; the
+way back is in `_restoring`.
 """
 
 from __future__ import annotations

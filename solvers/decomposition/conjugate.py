@@ -58,7 +58,7 @@ from svmrepro.solvers.storage.row_products import STORE
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
-_WORTH = 10  # as in `second_order_iteration`
+_WORTH = 10  # as in `_second_order_iteration`
 _DEGENERATE = 1e-10
 _NEGLIGIBLE = 1e-20  # entry of p, whose newest are 1
 
@@ -153,7 +153,7 @@ def signature(cache: Any) -> Any:
 
 @compiled(signature(CACHE))
 def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, step_limit):
-    """Iterate until the caller has to act; return as ``second_order_iteration.iterate``."""
+    """Iterate until the caller has to act; return as ``_second_order_iteration.iterate``."""
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status
     scalars, order = state.scalars, panel.order

@@ -1,7 +1,8 @@
 r"""LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, called through estimators like scikit-learn's.
 
 They have the interface of the other solvers where their packages are installed. ``_MODULES`` names the
-packages, and ``_estimator`` builds each estimator; there oneDAL's threads are set, which are not OpenMP's.
+packages (LIBLINEAR is scikit-learn's), and ``_estimator`` builds each estimator; there oneDAL's threads are
+set, which are not OpenMP's.
 
 Arrays are dense if the problem's storage is ``dense``, else CSR. They are built before the clock starts. The
 packages run to their end in one call: a time limit is only checked afterwards, there are no intermediate

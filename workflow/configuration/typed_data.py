@@ -1,4 +1,4 @@
-"""Conversion of plain data to msgspec types.
+"""Conversion of plain data, of records and claims, to msgspec types; the configuration's are in `_settings`.
 
 It is kept light, since every step loads it: unlike ``convert`` of :mod:`svmrepro.datasets.validation`, it
 checks only what msgspec checks. That module words the messages, and is loaded for one only.

@@ -1,8 +1,8 @@
-"""Your own solvers and data: benches, skeletons for ``svmrepro new``, and published runs of others.
+"""Your own solvers and data: benches, skeletons for ``svmrepro new``, and runs to publish.
 
 bench_settings   the configuration of a bench: a paper of its own, in a folder of its own
 bench_run        measures it; its tables are of kinds ``peers`` and ``contenders``, its figures
                  ``seconds-objectives`` and, for several data sets, ``profile``
-publishing       a run as an archive
+publishing       the files of a run to publish
 skeleton_writer  new solvers, data sets and papers from the templates in ``skeletons/``
 """

@@ -1,4 +1,4 @@
-"""Packs a run: results, machine and its description as an RO-Crate."""
+"""The files of a run to publish: results, machine, description as an RO-Crate; `archives` packs them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Measuring: runs of one contender on one problem at a time.
 
-contender_run    one run: clock, meter, certificate
+contender_run    one run: meter, certificate; its clock is in `svmrepro.solvers.driver`
 grid_run         one run over a grid of C and gamma
 judge_matrices   kernel matrices that the certificates of several runs share
 flagged_runs     whether other load makes a run's seconds doubtful

@@ -1,4 +1,7 @@
-"""One run of one contender on one problem: clock, meter, certificate, and the resulting record."""
+"""One run of one contender on one problem: meter, certificate, and the resulting record.
+
+The clock is in `svmrepro.solvers.driver`, for a user's solver in `svmrepro.solvers.user_functions`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run takes while it is measured: peak memory, and what other load and noise there was meanwhile."""
+"""What a run takes besides its seconds: peak memory, and what other load and noise there was meanwhile."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 SIGNIFICANCE = 0.05
-"""Significance level, as in the paper."""
+"""Significance level, that of Glasmachers 2008."""
 
 FEWEST = 6
 """Fewest pairs with which a two-sided test can reach `SIGNIFICANCE`."""
