@@ -87,6 +87,8 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
     for target in sorted(targets):
         plan.check_target(target)
     settings.targets = targets
+    # This process has the plan; jobs on other machines make it anew from what Snakemake hands on.
+    settings.configfile, settings.config = [plan.overrides_file.absolute()], []
     Plan.current = plan
     if not makes_files(list(others)):
         ended = args_to_api(settings, parser)
@@ -222,8 +224,6 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
         layers[-1] = ("--config", {**layers[-1][1], "against": str(callers_folder.given(against))})
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
-    # The plan has read them; Snakemake need not.
-    settings.configfile = []
     return layers
 
 

@@ -1,0 +1,36 @@
+"""What a command of svmrepro hands on to jobs that run on other machines."""
+
+import json
+
+import pytest
+import snakemake.cli
+from svmrepro.workflow.commands.main import main
+from svmrepro.workflow.configuration import load_config
+from svmrepro.workflow.graph.plan import Plan
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["adult-linear", "--scale", "smoke"],
+        ["--scale", "smoke", "--config", "repeats=7", "scale=paper"],
+        ["-s", "smo", "-d", "adult"],
+        ["--configfile", "SIZES"],
+        ["platt1998"],
+    ],
+    ids=" ".join,
+)
+def test_jobs_elsewhere_have_all_settings_of_the_command(words, tmp_path, monkeypatch):
+    sizes = tmp_path / "sizes.yaml"
+    sizes.write_text("experiments: {platt1998: {adult-linear: {sizes: [300, 700]}, web-linear: null}}\n")
+    handed = []
+    monkeypatch.setattr(snakemake.cli, "args_to_api", lambda settings, parser: handed.append(settings))
+    monkeypatch.setattr(Plan, "current", None)
+    monkeypatch.chdir(tmp_path)
+    assert main([*(str(sizes) if word == "SIZES" else word for word in words), "--dry-run"]) == 1
+    (settings,) = handed
+    (file,) = settings.configfile
+    assert settings.config == []
+    assert load_config(json.loads(file.read_text())) == Plan.current.config
+    if "--scale" in words:
+        assert Plan.current.config.scale == "smoke"
