@@ -68,7 +68,7 @@ def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> d
     bars = [_bars(container) for container in axes.containers if isinstance(container, BarContainer)]
     bars += [_steps(patch) for patch in axes.patches if isinstance(patch, StepPatch)]
     return {
-        "title": ", ".join(map(_plain, title.splitlines())),
+        "title": ", ".join(_plain(line.rstrip(",")) for line in title.splitlines()),
         "x": _axis(axes.xaxis, axes.get_xlim(), figure.get_supxlabel()),
         "y": _axis(axes.yaxis, axes.get_ylim(), figure.get_supylabel()),
         "series": _series(axes, known),

@@ -209,7 +209,7 @@ class Site:
                     "rows": len(pair.rows),
                 }
             )
-        return found
+        return sorted(found, key=lambda each: each["rows"], reverse=True)
 
     # -- files --------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,13 +17,16 @@ from svmrepro.workflow.analysis.tidy import join_pieces
 from svmrepro.workflow.configuration import Config, load_config, paths
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import atomic_path
+from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps import analyse, check, collect, plot, tabulate
 from svmrepro.workflow.steps.crate import MEASUREMENTS
 
 FROM_DATA = ("zeros",)
 """Columns of tables that are counted in a data set, not measured; they are not compared."""
+
+_PROVENANCE = re.compile(r"^\*.*measurements.*\*$|<footer>.*</footer>", re.MULTILINE)
+"""The line below a table that says when and where it was measured, in Markdown and in HTML."""
 
 TOLERANCE = 1e-9
 """Relative difference of two numbers that count as equal: another processor sums in another order."""
@@ -132,7 +136,11 @@ def _keep_counts_of_data(config: Config, folder: Path) -> None:
             counted = any(column.startswith(FROM_DATA) for row in before for column in row)
             if counted and not difference(before, after):
                 for source, target in places:
-                    shutil.copyfile(source, target)
+                    text, made = (place.read_text(encoding="utf-8") for place in (source, target))
+                    old, new = (_PROVENANCE.search(each) for each in (text, made))
+                    if old and new:
+                        text = text.replace(old[0], new[0])
+                    atomic_write(target, text)
 
 
 def _places(config: Config, paper: str, artefact: Artefact, folder: Path) -> list[tuple[Path, Path]]:

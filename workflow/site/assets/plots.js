@@ -111,7 +111,8 @@ const showPoint = (place, panel, point) => {
   const out = document.getElementById("point");
   out.textContent = [panel.title, point.data.name, point.customdata ?? `${said(point.x)}, ${said(point.y)}`].filter(Boolean).join(" · ") + " ";
   const experiment = (JSON.parse(place.dataset.links)[panel.title]) ?? place.dataset.link;
-  if (experiment) {
+  // The paper's own numbers have no measurements here.
+  if (experiment && !/\bpaper\b/.test(point.data.name ?? "")) {
     const link = document.createElement("a");
     link.href = experiment + (panel.x.label.startsWith("training examples") ? `#n=${Math.round(point.x)}` : "");
     link.textContent = "its measurements";
@@ -150,17 +151,22 @@ const listNumbers = () => {
   const place = document.getElementById("numbers");
   if (!place) return;
   const panels = JSON.parse(document.getElementById("figure-data").textContent);
-  const rows = panels.flatMap((panel) => panel.series.flatMap((each) => each.x.map((x, at) => x == null ? null : [panel.title, each.name, x, each.y[at], each.low[at] ?? null, each.high[at] ?? null]).filter(Boolean)));
+  const rows = panels.flatMap((panel) => panel.series.flatMap((each) => each.x.map((x, at) => {
+    if (x == null) return null;
+    const wide = each.high[at] > each.low[at];
+    return [panel.title, each.name || "guide", each.mode.includes("markers") ? "mark" : "line", x, each.y[at], wide ? each.low[at] : null, wide ? each.high[at] : null];
+  }).filter(Boolean)));
   place.closest("details").addEventListener("toggle", () => {
     if (place.firstChild) return;
     const table = document.createElement("table");
     table.className = "data";
     table.setAttribute("aria-label", "Numbers of the figure");
     place.append(table);
-    const headers = ["panel", "series", "x", "y", "low", "high"];
+    const [x, y] = ["x", "y"].map((which) => panels.find((panel) => panel[which].label)?.[which].label.split("\n")[0] || which);
+    const headers = ["panel", "series", "drawn as", x, y, "low", "high"];
     headTable(table, headers);
     new DataTable(table, { ...tableOptions(table), paging: rows.length > 150, data: rows,
-      columns: headers.map((_, at) => ({ className: at < 2 ? "prose" : "", render: at < 2 ? DataTable.render.text() : { display: (value) => said(value) } })) });
+      columns: headers.map((_, at) => ({ className: at < 3 ? "prose" : "", render: at < 3 ? DataTable.render.text() : { display: (value) => said(value) } })) });
   });
 };
 const drawPicture = () => {

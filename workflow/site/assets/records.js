@@ -25,7 +25,17 @@
     dialog.dataset.text = text;
     dialog.showModal();
   };
-  document.getElementById("copy").addEventListener("click", () => navigator.clipboard?.writeText(dialog.dataset.text));
+  document.getElementById("copy").addEventListener("click", async ({ target }) => {
+    const text = target.textContent;
+    try {
+      await navigator.clipboard.writeText(dialog.dataset.text);
+      target.textContent = "Copied";
+    } catch { // not allowed: the line is selected instead
+      getSelection().selectAllChildren(dialog.querySelector("pre"));
+      target.textContent = "Selected";
+    }
+    setTimeout(() => { target.textContent = text; }, 2000);
+  });
 
   const select = document.getElementById("quantity");
   const quantities = columns.filter((_, place) => place >= FIRST && used[place]);

@@ -1,5 +1,8 @@
 // Makes every table sortable and filterable, by DataTables.
 "use strict";
+// Cells without a value come last, whichever way a column is sorted.
+const missingLast = (way) => (a, b) => (a === b ? 0 : a === -Infinity ? 1 : b === -Infinity ? -1 : way * (a - b));
+Object.assign(DataTable.ext.type.order, { "num-asc": missingLast(1), "num-desc": missingLast(-1) });
 const VALUES = { extend: "dropdown", text: "Choose values", content: ["searchList"] };
 const tableOptions = (table) => {
   // Of a header of two rows, the lower one has the columns.
@@ -24,6 +27,14 @@ const tableOptions = (table) => {
     initComplete() {
       const box = this.api().table().container();
       box.querySelector("input[type=search]")?.setAttribute("aria-label", `Filter: ${table.getAttribute("aria-label")}`);
+      // What filters a column says which; of a header of two rows, the upper one has the groups.
+      const [upper] = target ? [...table.tHead.rows] : [];
+      const groups = upper ? [...upper.cells].flatMap((cell) => Array(cell.colSpan).fill(cell.textContent.trim())) : [];
+      this.api().columns().every((place) => {
+        const header = this.api().column(place).header();
+        const name = [groups[place], header.querySelector(".dt-column-title")?.textContent.trim()].filter(Boolean).join(", ");
+        for (const button of header.querySelectorAll("button")) button.setAttribute("aria-label", `Filter: ${name}`);
+      });
       const scroll = document.createElement("div");
       scroll.className = "scroll";
       scroll.tabIndex = 0;
