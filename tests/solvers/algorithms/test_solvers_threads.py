@@ -141,9 +141,9 @@ INTERPRETED = """
 import numpy as np
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.decomposition import _pair_selection, second_order
-from svmrepro.solvers.decomposition.threads import helpers, passes
+from svmrepro.solvers.decomposition.threads import helpers, divided_passes
 
-second_order.LEAST, passes.SPAN, passes._LEAD, helpers.processors = 16, 16, 0, lambda: 3
+second_order.LEAST, divided_passes.SPAN, divided_passes._LEAD, helpers.processors = 16, 16, 0, lambda: 3
 _pair_selection._SMALL = 0  # so that searches begin with a good partner, also in another thread's part
 rng = np.random.default_rng(1)
 n = 100
