@@ -32,8 +32,9 @@ As ``t exp(-t) <= 1/e``, the sum is at most ``sum_j |c_j| / e``; that is used wh
 *Linear kernel.* ``v = sum_j c_j x_j`` is summed in blocks as above, so ``|fl(v) - v| <= g_(B+2) |X|'|c|``
 column by column, and the error of ``s_i = x_i . v`` is at most ``|x_i| . (g_(d+2) |v| + |fl(v) - v|)``. Where
 that exceeds 1e-7, because multipliers are large and cancel, v is summed again with the rounding errors of all
-products and sums kept (Ogita, Rump and Oishi 2005). With m of these errors, of which each product has one and
-at most L + 1 sums on its way have one each, S = |X|'|c| and the final additions,
+products and sums kept (Ogita, Rump and Oishi 2005), unless there are more than 4,096 columns. The terms of a
+block are added pairwise, and the blocks one after the other. With L the levels of this tree and the blocks
+together, m the number of errors and S = |X|'|c|, to first order in u and without underflow,
 
     |fl(v) - v| <= 2 u |v| + g_m (L + 2) u S
 
@@ -148,7 +149,7 @@ def weights_and_outputs(X: Any, c: Vector) -> tuple[Sum, Sum]:
     v = weighted_sum(X, c)
     found = outputs(X, v)
     if found.error.max(initial=0.0) > _KNOWN and not getattr(X, "elsewhere", False) and X.shape[1] <= _WIDE:
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             again = _sum_with_errors(X, c)
         if np.isfinite(again.value).all() and np.isfinite(again.error).all():  # else halving has overflowed
             return again, outputs(X, again)
