@@ -2,8 +2,9 @@
 
 Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``. Data sets that share a folder in a mirror
 also share it here, for example when one file holds several sets. A file gets its final name only after its
-content has been verified; files put there by hand pass the same checks. A wrong one is deleted, and the next
-source is tried; if none is left, the error lists why.
+content has been verified; files put there by hand pass the same checks. A wrong download is deleted, and the
+next source is tried; if none is left, the error lists why. A wrong file put there by hand stays until a good
+one replaces it.
 """
 
 from __future__ import annotations

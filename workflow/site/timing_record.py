@@ -127,11 +127,9 @@ def load(records: Sequence[Record]) -> Load:
 
 def _processor(records: Sequence[Record]) -> list[Fact]:
     frequencies = _values(records, "noise.frequency_mhz")
-    kinds = {str(record.fields.get("machine", {}).get("cpu_id")) for record in records}
     # Machines of several kinds have several frequencies, which is no change during the run.
-    unsteady = (
-        len(kinds) == 1 and bool(frequencies) and max(frequencies) > FREQUENCY_SPREAD * min(frequencies)
-    )
+    one = len(_count(records, "machine.cpu_id", str)) < 2
+    unsteady = one and bool(frequencies) and max(frequencies) > FREQUENCY_SPREAD * min(frequencies)
     governors = _count(records, "noise.governor", str)
     turbo = _count(records, "noise.turbo", lambda on: "on" if on else "off")
     return [
