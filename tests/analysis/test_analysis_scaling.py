@@ -6,6 +6,7 @@ from scipy import special
 from svmrepro.workflow.statistics import (
     Interval,
     SlopeNoise,
+    across_processes,
     fit_power_law,
     intervals,
     median_interval,
@@ -14,6 +15,7 @@ from svmrepro.workflow.statistics import (
     ratio_interval,
     student_quantile,
 )
+from svmrepro.workflow.statistics.intervals import PROCESS_SPREAD
 
 
 def draw(rng, sizes, repeats, scatter, noise, exponent=2.0):
@@ -136,6 +138,16 @@ def test_median_intervals_cover(count):
         found = median_interval(list(np.exp(0.1 * rng.normal(size=count))))
         hits += found.low <= 1.0 <= found.high
     assert hits / 600 >= 0.92
+
+
+def test_another_process_widens_ratios():
+    half = 1.959963984540054 * PROCESS_SPREAD
+    exact = across_processes(Interval.exact(3.0))
+    assert (exact.low, exact.high) == pytest.approx((3 * np.exp(-half), 3 * np.exp(half)))
+    wide = across_processes(Interval(3.0, 1.5, 3.0))
+    assert wide.low == pytest.approx(3 * np.exp(-np.hypot(np.log(2), half)))
+    assert wide.high == pytest.approx(exact.high)
+    assert across_processes(Interval(3.0)) == Interval(3.0)
 
 
 def test_ratios_are_paired():

@@ -29,7 +29,7 @@ from typing import Any
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU, Group, pairs
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.statistics import Fit, Interval, fit_power_law, median_interval
+from svmrepro.workflow.statistics import Fit, Interval, across_processes, fit_power_law, median_interval
 
 AXES = {"n": "training examples", "C_total": "C (n times the bound of a multiplier)", "eps": "ε"}
 """Parameter -> axis label."""
@@ -159,7 +159,10 @@ def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, 
         return Interval.exact((primal - relaxed) / primal) if relaxed is not None and primal else None
     if ("over" in quantity or "over_at" in quantity) and other is not None:
         above, below = pairs(own, other, column)
-        return median_interval([a / b for a, b in zip(above, below, strict=True)]) if above else None
+        if not above:
+            return None
+        found = median_interval([a / b for a, b in zip(above, below, strict=True)])
+        return across_processes(found) if column == CPU else found
     if other is None and unit == 1:
         return own.interval(column)
     first, second = own.median(column), 0.0 if other is None else other.median(column)

@@ -24,7 +24,15 @@ from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows
 from svmrepro.workflow.configuration.model import Experiment
-from svmrepro.workflow.statistics import Fit, Interval, Scatter, fit_power_law, pooled_scatter, ratio_interval
+from svmrepro.workflow.statistics import (
+    Fit,
+    Interval,
+    Scatter,
+    across_processes,
+    fit_power_law,
+    pooled_scatter,
+    ratio_interval,
+)
 
 _FIT_KEY = ("experiment", "contender", "quantity", "source")
 _RATIO_KEY = ("experiment", "n", "numerator", "denominator", "quantity")
@@ -82,7 +90,9 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
             for n, both in paired.items():
                 if both[0]:
                     key = (experiment.paper, experiment.name, n, second, first, quantity)
-                    values = (*key, *astuple(ratio_interval(*both, scatter)), len(both[0]))
+                    found = ratio_interval(*both, scatter)
+                    found = found if quantity == WORK else across_processes(found)
+                    values = (*key, *astuple(found), len(both[0]))
                     lines.append(dict(zip(RATIO_COLUMNS, values, strict=True)))
     return lines
 

@@ -12,7 +12,7 @@ from svmrepro.workflow.analysis.grids import SolvedCell, shared_cells
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics import Interval, mean_interval, median_interval
+from svmrepro.workflow.statistics import Interval, across_processes, mean_interval, median_interval
 
 PER_ITERATION = "seconds-per-iteration"
 
@@ -36,7 +36,11 @@ def grid_ratio(results: Results, spec: Spec) -> list[Finding]:
         top, bottom = (_amount(each, of) for each in zip(*both, strict=True))
         return top / bottom
 
-    return _by_grid(results, spec, (spec["above"], spec["below"]), ratio, median_interval)
+    def interval(ratios: Sequence[float]) -> Interval:
+        found = median_interval(ratios)
+        return found if spec.get("of", CPU) == "iterations" else across_processes(found)
+
+    return _by_grid(results, spec, (spec["above"], spec["below"]), ratio, interval)
 
 
 def _amount(cells: Sequence[SolvedCell], of: str) -> float:

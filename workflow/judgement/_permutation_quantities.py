@@ -21,7 +21,15 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics import FEWEST, LARGER, SMALLER, Interval, mean_interval, mean_ratio
+from svmrepro.workflow.statistics import (
+    FEWEST,
+    LARGER,
+    SMALLER,
+    Interval,
+    across_processes,
+    mean_interval,
+    mean_ratio,
+)
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
 """Difference of the second contender -> the mark of the first against it."""
@@ -71,6 +79,7 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
         found: Interval | str = results.why_any_missing(problem.name, contenders, problem) or "no pairs"
         if pairing.first:
             found = mean_ratio(pairing.second, pairing.first)
+            found = across_processes(found) if spec["of"] == CPU else found
         paper = _printed_ratio(results, problem, spec)
         findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))
     return findings

@@ -25,7 +25,7 @@ from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics import Interval, fit_power_law, noise_of_slope
+from svmrepro.workflow.statistics import Interval, across_processes, fit_power_law, noise_of_slope
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:
@@ -151,7 +151,7 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
         one, other = top.interval(CPU), bottom.interval(CPU)
         if one is None or other is None:
             return bottom.reason or "not measured"
-        return one.over(other)
+        return across_processes(one).over(across_processes(other))
 
     def paper(name: str, row: SizeRow) -> float | None:
         found = printed.problem_ratios(results.numbers, {**spec, "experiments": [name]})
