@@ -10,24 +10,24 @@ and verified in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
 
 The modules and packages, from the interface down:
 
-loading         data sets by name
-adult_encoding  comparison of our encoding of Adult with the published one
-prepared        parsed arrays cached on disk
-own_files       a user's own files
-download/       finding, downloading, unpacking and verifying raw files
-readers/        file formats
-encodings       other encodings of the same columns
-generators/     generated data sets
-permutations    random orders of the examples, and nested subsets
-registry/       the data sets that are known by name
-sparse_builder  sparse matrices built piece by piece
-dataset         the types ``Dataset`` and ``ExampleSet``
-validation      validation of all structured input and its messages, also those about the configuration
-files, errors   atomic writing and checksums; one-line errors
-locks           locks between processes
+loading            data sets by name
+adult_against_a9a  our encoding of Adult, compared row by row with LIBSVM's
+prepared           parsed arrays cached on disk
+own_files          a user's own files
+download/          finding, downloading, unpacking and verifying raw files
+readers/           file formats
+encodings          other encodings of the same columns
+generators/        generated data sets
+permutations       random orders of the examples, and nested subsets
+registry/          the data sets that are known by name
+sparse_builder     sparse matrices built piece by piece
+dataset            the types ``Dataset`` and ``ExampleSet``
+validation         validation of all structured input and its messages, also those about the configuration
+files, errors      atomic writing and checksums; one-line errors
+locks              locks between processes
 """
 
-from svmrepro.datasets.adult_encoding import compare_encoding
+from svmrepro.datasets.adult_against_a9a import compare_encoding
 from svmrepro.datasets.dataset import Dataset
 from svmrepro.datasets.download.raw_files import Fetched
 from svmrepro.datasets.encodings import ENCODING_VERSION, ENCODINGS

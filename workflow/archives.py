@@ -43,7 +43,7 @@ def pack(files: Mapping[str, bytes], target: Path) -> None:
             archive.writestr(member, content, zipfile.ZIP_DEFLATED, 9)
 
 
-def folder_of(place: str, below: Path) -> Path:
+def run_folder(place: str, below: Path) -> Path:
     """Return the folder of another run: itself, or an archive (file or URL) unpacked below a folder.
 
     Raises

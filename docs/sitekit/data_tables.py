@@ -6,7 +6,7 @@ import html
 
 import pyarrow.parquet as pq
 from svmrepro import datasets
-from svmrepro.workflow.analysis.columns import FIELDS
+from svmrepro.workflow.analysis.measurement_columns import FIELDS
 
 from sitekit.texts import TextError, Texts
 
@@ -30,11 +30,12 @@ def data_set_table(texts: Texts) -> str:
 
 
 def column_table() -> str:
-    """Return the table of columns with their units and meanings."""
+    """Return the table of columns with their types, units and meanings."""
     rows = [
-        f"| `{name}` | {field.unit or '–'} | {html.escape(field.meaning)} |" for name, field in FIELDS.items()
+        f"| `{name}` | {field.type or '–'} | {field.unit or '–'} | {html.escape(field.meaning)} |"
+        for name, field in FIELDS.items()
     ]
-    return "\n".join(["| column | unit | meaning |", "| --- | --- | --- |", *rows])
+    return "\n".join(["| column | type | unit | meaning |", "| --- | --- | --- | --- |", *rows])
 
 
 def scales_table(texts: Texts) -> str:

@@ -67,7 +67,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.certificate import _lower_bounds as lower_bounds
 from svmrepro.solvers.certificate._pairs import pair_loss, pair_plane
-from svmrepro.solvers.certificate.certificate import Certificate
+from svmrepro.solvers.certificate.acceptance import Certificate
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
     UNIT,

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from support import PROJECT, rows_of, write_rows
 from svmrepro.workflow.analysis import parquet, tidy
-from svmrepro.workflow.analysis.columns import field_of
+from svmrepro.workflow.analysis.measurement_columns import field_of
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import collect, remake

@@ -14,9 +14,9 @@ import pytest
 from commands_support import COMPILED, environment, svmrepro, told, words_of
 from engine_support import journal_lines, solver, tiny, unprivileged
 from support import ran
-from svmrepro.workflow.commands import callers_folder, run_progress
-from svmrepro.workflow.commands.engine import STOPPED
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import callers_folder, config_dir
+from svmrepro.workflow.running import run_progress
+from svmrepro.workflow.running.snakemake_call import STOPPED
 
 ROOT = config_dir().parent
 TABLE = "timing-noise-linear"

@@ -2,10 +2,9 @@
 
 import pytest
 from commands_support import COMPILED, svmrepro, told
-from svmrepro.workflow.commands import callers_folder
-from svmrepro.workflow.commands.selection import FOLDERS, selected
-from svmrepro.workflow.configuration import config_dir, load_config
+from svmrepro.workflow.configuration import callers_folder, config_dir, load_config
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.running.selection import FOLDERS, selected
 
 SMOKE = [("--scale", {"scale": "smoke"})]
 OWN = "engine_solvers:quick"

@@ -11,9 +11,9 @@ import yaml
 from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
 from svmrepro import datasets
 from svmrepro.workflow.commands import COMMANDS as SUBCOMMANDS
-from svmrepro.workflow.commands.selection import selected
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.graph.plan import RULES
+from svmrepro.workflow.running.selection import selected
 
 PAGES = sorted(
     str(file.relative_to(PROJECT)) for folder in (PROJECT, PROJECT / "docs") for file in folder.glob("*.md")

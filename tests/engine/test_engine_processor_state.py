@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from engine_support import journal, measure, prepare, refusal, rows, solver, tiny
-from svmrepro.workflow.analysis.columns import field_of
+from svmrepro.workflow.analysis.measurement_columns import field_of
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.flagged_runs import flag_reasons
 from svmrepro.workflow.measurement.instructions import Instructions

@@ -28,8 +28,8 @@ def test_a_published_run_is_the_same_run_to_compare_with(run, tmp_path):
     archives.pack(files, tmp_path / "one.zip")
     archives.pack(files, tmp_path / "two.zip")
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-    folder = archives.folder_of(str(tmp_path / "one.zip"), tmp_path / "others")
-    assert archives.folder_of(str(tmp_path / "two.zip"), tmp_path / "others").name[-12:] == folder.name[-12:]
+    folder = archives.run_folder(str(tmp_path / "one.zip"), tmp_path / "others")
+    assert archives.run_folder(str(tmp_path / "two.zip"), tmp_path / "others").name[-12:] == folder.name[-12:]
     there, here = read_run(folder, run.papers), read_run(run.results_dir / run.scale, run.papers)
     assert there.rows and there.rows == here.rows and there.ratios == here.ratios
     assert there.claims == here.claims and there.machines == here.machines
@@ -128,9 +128,9 @@ def test_sizes_are_limited_by_what_is_unpacked(tmp_path, monkeypatch):
 def test_what_is_no_archive_is_refused(content, tmp_path):
     (tmp_path / "run.zip").write_bytes(content)
     with pytest.raises(StepError, match=r"against: .*run\.zip: is not a zip archive"):
-        archives.folder_of(str(tmp_path / "run.zip"), tmp_path / "below")
+        archives.run_folder(str(tmp_path / "run.zip"), tmp_path / "below")
     with pytest.raises(StepError, match=r"gone\.zip: no such file"):
-        archives.folder_of(str(tmp_path / "gone.zip"), tmp_path / "below")
+        archives.run_folder(str(tmp_path / "gone.zip"), tmp_path / "below")
 
 
 @pytest.mark.parametrize("cut", range(20, 400, 37))
@@ -154,9 +154,9 @@ def test_an_archive_is_had_from_a_url_once(tmp_path):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/run.zip"
-        folder = archives.folder_of(url, tmp_path / "below")
+        folder = archives.run_folder(url, tmp_path / "below")
         server.shutdown()
     assert (folder / "check.json").read_bytes() == GOOD["check.json"]
-    assert archives.folder_of(url, tmp_path / "below") == folder, "the copy is used"
+    assert archives.run_folder(url, tmp_path / "below") == folder, "the copy is used"
     with pytest.raises(StepError, match=r"against: http://127\.0\.0\.1:1/gone\.zip: "):
-        archives.folder_of("http://127.0.0.1:1/gone.zip", tmp_path / "below")
+        archives.run_folder("http://127.0.0.1:1/gone.zip", tmp_path / "below")

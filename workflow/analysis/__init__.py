@@ -1,15 +1,15 @@
 """From measurements to estimates with intervals.
 
-runs               measured runs, by contender and size
-results            all inputs of tables, figures and claims
-printed_numbers    the papers' own numbers
-paired_contenders  contenders compared pair by pair over permutations
-curves             a quantity over n, C or eps
-grids              cells of a grid
-step_lengths       histograms of step lengths
-tidy               records as tidy CSV
-parquet            a paper's results as Parquet, with typed columns
-fits               exponents and ratios of an experiment, as CSV
-columns            what the columns of measurements mean, and their units
-field_types        valid contents of the fields of a file
+runs                 measured runs, by contender and size
+results              all inputs of tables, figures and claims
+printed_numbers      the papers' own numbers
+paired_contenders    contenders compared pair by pair over permutations
+curves               a quantity over n, C or eps
+grids                cells of a grid
+step_lengths         histograms of step lengths
+tidy                 records as tidy CSV
+parquet              a paper's results as Parquet, with typed columns
+fits                 exponents and ratios of an experiment, as CSV
+measurement_columns  what is recorded of a run: meaning, unit and type of each column
+field_types          valid contents of the fields of a file
 """

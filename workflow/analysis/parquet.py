@@ -1,7 +1,7 @@
 """Result tables with typed columns, written as Parquet beside the CSV.
 
-The file's own schema tells the meaning and the unit of each column (`svmrepro.workflow.analysis.columns`) and
-the licence, as metadata of fields and of the schema.
+The file's own schema tells the meaning and the unit of each column, from
+`svmrepro.workflow.analysis.measurement_columns`, and the licence, as metadata of fields and of the schema.
 
 Only the steps ``collect`` and ``remake`` import this module, once per paper. Importing pandas takes half a
 second, which every step that makes a table or figure would otherwise pay.
@@ -16,34 +16,14 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from svmrepro.workflow.analysis.columns import LICENCE, field_of
+from svmrepro.workflow.analysis.measurement_columns import FLOAT, INTEGER, LICENCE, TEXT, field_of
 from svmrepro.workflow.errors import StepError
 
-_INTEGERS = (
-    "schema", "n", "n_paper", "seed", "repeat", "iterations", "kernel_evaluations", "peak_memory_bytes",
-    "work", "certificate.n_bound", "certificate.n_nonbound", "certificate.sampled",
-    "certificate.sample_seed", "machine.cores", "machine.threads", "machine.memory_bytes",
-    "machine.thread_settings", "points", "pairs", "noise.cpu", "noise.cgroup_memory_bytes",
-    "noise.instructions",
-)  # fmt: skip
-_FLOATS = (
-    "point", "C", "eps", "time_limit", "memory_limit_mb", "cpu_seconds", "wall_seconds",
-    "certificate", "performance", "load_before", "load_after", "exponent", "low", "high", "intercept",
-    "n_min", "n_max", "ratio", "noise.frequency_mhz", "noise.steal", "noise.throttled_seconds",
-    "noise.cgroup_cpus",
-)  # fmt: skip
-_BOOLEANS = ("flagged", "bias", "certificate.passed", "noise.turbo")
-_TEXTS = ("certificate.promise", "kernel.name")
-_TYPES = {
-    **dict.fromkeys(_INTEGERS, "Int64"),
-    **dict.fromkeys(_FLOATS, "Float64"),
-    **dict.fromkeys(_BOOLEANS, "boolean"),
-    **dict.fromkeys(_TEXTS, "string"),
+_ESTIMATES = {
+    **dict.fromkeys(("points", "pairs"), INTEGER),
+    **dict.fromkeys(("exponent", "low", "high", "intercept", "n_min", "n_max", "ratio"), FLOAT),
 }
-"""Column name or prefix of it -> type; the longest match applies. All other columns are text."""
-
-_INFERRED = ("options", "info", "kernel")
-"""Groups of columns that differ between solvers or kernels; pandas infers their types."""
+"""Types of those columns of ``fits.csv`` and ``ratios.csv`` that measurements do not have."""
 
 
 def typed(text: str) -> pd.DataFrame:
@@ -87,8 +67,6 @@ def _described(column: str) -> dict[str, str]:
     return {} if field is None else {"description": field.meaning, "unit": field.unit}
 
 
-def _type_of(column: str) -> str | None:
-    name, group = column, column.partition(".")[0]
-    while name not in _TYPES and name != group:
-        name = name.rpartition(".")[0]
-    return _TYPES.get(name, None if group in _INFERRED else "string")
+def _type_of(column: str) -> str:
+    field = field_of(column)
+    return _ESTIMATES.get(column, TEXT) if field is None else field.type

@@ -1,8 +1,6 @@
 """The command line ``svmrepro``: one module for each command, imported only when it is called.
 
 main         finds the command and calls it
-engine       calls Snakemake for the commands that run the workflow
-selection    solvers and data sets that are chosen by name
 run          measures, and makes tables and figures
 check        the verdicts, compared with the reference run
 compare      this run beside another one
@@ -20,12 +18,7 @@ sums         the numerical tests under other orders of summation (no checksums)
 completion   the line that makes a shell complete the words of ``svmrepro``
 
 completed_names  what a shell offers for a word
-run_cost       what a run will cost before it starts, and what is left of it
-run_progress   where a whole run stands: from Snakemake's events and the messages of its jobs
-status_line    shows it on a terminal, in one line
-snakemake_log  Snakemake's interface for loggers
-callers_folder   files are named relative to the folder in which `./run` was called
-checkout       what needs a clone of the repository
+checkout         what needs a clone of the repository
 
 A command is a module of this package and an entry of :data:`COMMANDS`. The module's docstring is its help.
 It has two functions, `run` for its work and, if it has options of its own, `add_arguments`; nothing else is

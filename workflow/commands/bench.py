@@ -20,7 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.commands import callers_folder
+from svmrepro.workflow.configuration import callers_folder
 from svmrepro.workflow.errors import StepError
 
 #: Folder of downloaded data sets, as in config/config.yaml.

@@ -6,8 +6,8 @@ is 1 if the run does not reproduce the reference.
 
 from __future__ import annotations
 
-from svmrepro.workflow.commands import engine
+from svmrepro.workflow.running import snakemake_call
 
 TAKES_OTHERS = True
 
-add_arguments, run = engine.command("check")
+add_arguments, run = snakemake_call.command("check")

@@ -7,8 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from svmrepro.workflow.commands import callers_folder
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import callers_folder, config_dir
 from svmrepro.workflow.errors import StepError
 
 ROOT = config_dir().parent

@@ -6,8 +6,8 @@ reference. With names of papers, only these are compared.
 
 from __future__ import annotations
 
-from svmrepro.workflow.commands import engine
+from svmrepro.workflow.running import snakemake_call
 
 TAKES_OTHERS = True
 
-add_arguments, run = engine.command("compare")
+add_arguments, run = snakemake_call.command("compare")

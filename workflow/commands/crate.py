@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from svmrepro.workflow.commands import callers_folder
+from svmrepro.workflow.configuration import callers_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,8 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow import archives
-    from svmrepro.workflow.commands import callers_folder
-    from svmrepro.workflow.configuration import load_config
+    from svmrepro.workflow.configuration import callers_folder, load_config
     from svmrepro.workflow.joining.publishing import files_of
     from svmrepro.workflow.number_text import plural
 

@@ -5,8 +5,8 @@ With names of papers, the file holds only these.
 
 from __future__ import annotations
 
-from svmrepro.workflow.commands import engine
+from svmrepro.workflow.running import snakemake_call
 
 TAKES_OTHERS = True
 
-add_arguments, run = engine.command("report")
+add_arguments, run = snakemake_call.command("report")

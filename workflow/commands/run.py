@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import argparse
 
-from svmrepro.workflow.commands import engine
+from svmrepro.workflow.running import snakemake_call
 
 TAKES_OTHERS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    engine.add_arguments(parser, "TARGET")
+    snakemake_call.add_arguments(parser, "TARGET")
     add = parser.add_argument
     add(
         "-s",
@@ -38,4 +38,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
-    return engine.run(given, others)
+    return snakemake_call.run(given, others)

@@ -11,6 +11,7 @@ contender_options  the options of a contender, set or default
 needs              the data sets and compiled code that a configuration needs
 jobs               the problems of an experiment, and the jobs that measure them
 paths              paths of all files of a run
+callers_folder     files on the command line are named relative to the folder in which `./run` was called
 """
 
 from svmrepro.workflow.configuration.model import (

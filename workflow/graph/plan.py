@@ -21,7 +21,7 @@ from typing import Any
 
 from svmrepro.datasets.validation import did_you_mean
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.archives import folder_of
+from svmrepro.workflow.archives import run_folder
 from svmrepro.workflow.configuration import (
     Artefact,
     Config,
@@ -74,7 +74,7 @@ class Plan:
         check_own(self.config)
         if self.config.against is not None:
             # Fail now, not after hours of measuring.
-            other = folder_of(self.config.against, paths.others(self.config))
+            other = run_folder(self.config.against, paths.others(self.config))
             paths.papers_in(other)
             self.config = replace(self.config, against=str(other))
         #: Start time of this command, in seconds since the epoch.

@@ -1,6 +1,6 @@
 """Forecast of the remaining runs and time, from the journals and the reference run's fitted curves.
 
-Only the timed runs are forecast; :mod:`svmrepro.workflow.commands.run_cost` adds compiling and other steps.
+Only the timed runs are forecast; :mod:`svmrepro.workflow.running.run_cost` adds compiling and other steps.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Meter:
         Processor seconds used by other processes, per second of wall time.
     noise
         State of the processor at the end, limits on this process, and what was lost to them; see
-        `svmrepro.workflow.analysis.columns`. ``instructions`` is counted if a counter is given.
+        `svmrepro.workflow.analysis.measurement_columns`. ``instructions`` is counted if a counter is given.
     """
 
     #: For shorter runs, in seconds, the kernel's clock ticks (10 ms) are too coarse to detect other load.

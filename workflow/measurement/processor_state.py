@@ -35,7 +35,7 @@ class ProcessorState:
         """Return the state of a processor, by default the one that this thread runs on, and the limits.
 
         It takes a fraction of a millisecond. The keys and their units are described in
-        `svmrepro.workflow.analysis.columns`.
+        `svmrepro.workflow.analysis.measurement_columns`.
         """
         cpu = _current_cpu() if cpu is None else cpu
         return {

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
-from svmrepro.workflow.analysis.columns import LICENCE
+from svmrepro.workflow.analysis.measurement_columns import LICENCE
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.number_text import plural

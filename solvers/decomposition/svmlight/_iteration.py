@@ -254,7 +254,7 @@ def admit_listed(G, work, count, most, risers, fallers, fills):
 
 
 @compiled()
-def choose(state, work, cache, m):
+def choose_working_set(state, work, cache, m):
     """Write the working set, the steepest feasible direction of q nonzero entries; return its size.
 
     The worst pair comes first. If rows are cached, half of the set is then chosen among their examples.
@@ -434,7 +434,7 @@ def iterate(
                 return SHRINK
         work.scalars.margin = _MEMORY * work.scalars.margin + (1.0 - _MEMORY) * off
         touched, rounds = cache.counts.touched, work.scalars.qp_rounds
-        size = choose(state, work, cache, m)
+        size = choose_working_set(state, work, cache, m)
         if work.scalars.forgets:
             forget(cache)
         kernel_minor(work, cache, store, panel, block, shape, dots, m, size)

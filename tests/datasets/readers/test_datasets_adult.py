@@ -6,7 +6,7 @@ from datasets_support import put, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from svmrepro.datasets.adult_encoding import compare_columns
+from svmrepro.datasets.adult_against_a9a import compare_columns
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.readers.adult import (
     MISSING,

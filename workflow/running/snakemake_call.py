@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from svmrepro.workflow.commands import callers_folder
-from svmrepro.workflow.configuration import as_called, config_dir, paths
+from svmrepro.workflow.configuration import as_called, callers_folder, config_dir, paths
 from svmrepro.workflow.errors import StepError, one_line
 
 #: The project's files, wherever the command is called.
@@ -64,8 +63,8 @@ def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = Non
 def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> int:
     # Imported late: completion and help need none of it.
     from snakemake.cli import args_to_api
-    from svmrepro.workflow.commands.selection import selected
     from svmrepro.workflow.graph.plan import Plan, makes_files
+    from svmrepro.workflow.running.selection import selected
 
     parser, settings = _parsed(others)
     layers = _layers(given, settings)
@@ -93,7 +92,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
     if not makes_files(list(others)):
         ended = args_to_api(settings, parser)
         if ended and settings.dryrun and plan.workflow is not None and len(plan.workflow.dag):
-            from svmrepro.workflow.commands.run_cost import RunCost
+            from svmrepro.workflow.running.run_cost import RunCost
 
             print(RunCost(plan).text())
         return 0 if ended else 1
@@ -103,10 +102,10 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
 def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run jobs, and show where they stand."""
     from snakemake.cli import args_to_api
-    from svmrepro.workflow.commands.run_progress import RunProgress, open_errors
-    from svmrepro.workflow.commands.snakemake_log import install
-    from svmrepro.workflow.commands.status_line import StatusLine
     from svmrepro.workflow.measurement.channel import receiver
+    from svmrepro.workflow.running.run_progress import RunProgress, open_errors
+    from svmrepro.workflow.running.snakemake_log import install
+    from svmrepro.workflow.running.status_line import StatusLine
     from svmrepro.workflow.steps._command_line import ANSWERS
     from svmrepro.workflow.steps.closing import closing
 

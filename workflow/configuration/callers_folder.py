@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration.model import config_dir
 
 #: Environment variable with the folder in which `./run` was called.
 VARIABLE = "SVMREPRO_CALLER"

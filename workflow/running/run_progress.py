@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.commands.run_cost import RunCost
-from svmrepro.workflow.commands.status_line import clock
 from svmrepro.workflow.configuration import Experiment, as_called
 from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import duration
+from svmrepro.workflow.running.run_cost import RunCost
+from svmrepro.workflow.running.status_line import clock
 
 #: What is going on while jobs of a rule run, in the order in which it is told; other rules make artefacts.
 PHASES = {

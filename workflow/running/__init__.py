@@ -1,0 +1,9 @@
+"""A run of the workflow: Snakemake is called, and the terminal shows what the run costs and where it stands.
+
+snakemake_call  calls Snakemake in this process; the options that all such commands share
+selection       solvers and data sets that are chosen by name (``-s``, ``-d``)
+run_cost        what a run will cost before it starts, and what is left of it
+run_progress    where a whole run stands: from Snakemake's events and the messages of its jobs
+status_line     shows it on a terminal, in one line
+snakemake_log   Snakemake's interface for loggers
+"""
