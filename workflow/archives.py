@@ -61,7 +61,7 @@ def run_folder(place: str, below: Path) -> Path:
 
 
 def unpack(file: Path, below: Path, name: str = "") -> Path:
-    """Unpack an archive into a folder of its own, named by its content, and return that; see `folder_of`."""
+    """Unpack an archive into a folder of its own, named by its content, and return that; see `run_folder`."""
     from svmrepro.datasets.download.unpacking import DAMAGED
 
     said = f"against: {name or file}"

@@ -1,4 +1,7 @@
-"""Locks between the processes of a run; failures are reported in one line."""
+"""Locks between runs (`graph.plan`) and between the steps of a run; failures are reported in one line.
+
+The locks themselves are those of `svmrepro.datasets.locks`.
+"""
 
 from __future__ import annotations
 

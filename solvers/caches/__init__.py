@@ -1,7 +1,7 @@
 """Caches of kernel rows, and the layouts of the examples from which rows are computed.
 
-lru              replacement by last use, within a memory limit
-kept_memory      memory for rows, kept for the next run
+lru              replacement by last use, within the option ``cache_mb``
+reused_memory    memory for rows, kept for the next run
 active_set_rows  rows in the order of the active set (second order, decomposition)
 smo_rows         rows over the non-bound examples (Platt's SMO)
 feature_columns  the examples laid out feature by feature, from which rows are computed

@@ -6,7 +6,7 @@ long as enough misses would have been hits in a cache of twice the size: one cal
 where its rows have to come from main memory, every second one.
 
 Other rows are worth reading from main memory, but pages new from the system are slow to write. Their cache
-starts at 256 MB, and doubles at one such miss in ten calls; see :mod:`svmrepro.solvers.caches.kept_memory`.
+starts at 256 MB, and doubles at one such miss in ten calls; see :mod:`svmrepro.solvers.caches.reused_memory`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof
-from svmrepro.solvers.caches import kept_memory
+from svmrepro.solvers.caches import reused_memory
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
 
@@ -107,9 +107,9 @@ def build_cache(
     first = min(slots, max(_FIRST_ROWS, least, first_bytes // (entry * max(n, 1))))
     packed_as, rows_as = np.uint8 if precision == "distance" else np.float32, _ROWS.get(precision, np.float64)
     if packs:  # the few rows in double precision are workspace, which must not take the kept memory
-        rows, packed = np.empty((least, n), rows_as), kept_memory.empty((slots, n), packed_as)
+        rows, packed = np.empty((least, n), rows_as), reused_memory.empty((slots, n), packed_as)
     else:
-        rows, packed = kept_memory.empty((slots, n), rows_as), np.empty((0, n), packed_as)
+        rows, packed = reused_memory.empty((slots, n), rows_as), np.empty((0, n), packed_as)
     return over(rows, packed, n, first, cheap=cheap)
 
 

@@ -108,11 +108,11 @@ class Certificate:
         found: list[str] = []
         if self.promise != KKT:
             allowed = eps * (self.total if self.promise == GAP else self.primal)
-            _ask(found, "gap", self.gap, 0.0, allowed)
+            _require(found, "gap", self.gap, 0.0, allowed)
             return found
-        _ask(found, "violation", self.max_violation, self.rounding, max(1.0, factor / 2.0) * eps)
-        _ask(found, "pair gap", self.pair_gap, 2.0 * self.rounding, factor * eps)
-        _ask(found, "weights beside multipliers", self.weights_residual, self.weights_rounding, eps)
+        _require(found, "violation", self.max_violation, self.rounding, max(1.0, factor / 2.0) * eps)
+        _require(found, "pair gap", self.pair_gap, 2.0 * self.rounding, factor * eps)
+        _require(found, "weights beside multipliers", self.weights_residual, self.weights_rounding, eps)
         if not self.weights_share <= _DRIFT:
             found.append(f"weights off by {self.weights_share:.3g} of what is summed, allowed {_DRIFT:g}")
         allowed = _INFEASIBLE * self.alpha_sum
@@ -130,7 +130,7 @@ class Certificate:
         return f"gap {self.gap:.3g}, primal objective {self.primal:.6g}"
 
 
-def _ask(found: list[str], what: str, value: float, rounding: float, allowed: float) -> None:
+def _require(found: list[str], what: str, value: float, rounding: float, allowed: float) -> None:
     """Append a line unless the value is within the tolerance and, rounding included, below twice that."""
     if not math.isfinite(value + rounding + allowed) or not (
         value <= (1.0 + _SLACK) * allowed + rounding and value + rounding <= 2.0 * allowed

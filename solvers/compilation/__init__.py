@@ -5,7 +5,7 @@ inner_functions   how functions that compiled code calls are compiled
 records           the scalars of a state, by name
 intrinsics        machine instructions that numba does not provide
 table_lookup      look-up in a table held in registers
-fixed_point       passes over numbers in fixed point, for rows of distances
+fixed_point       passes over 32-bit fixed-point numbers (exact in any order), for rows of distances
 fixed_point_rows  the same for rows in single precision
 bit_planes        bits of many numbers, turned into bytes
 vector_loops      loops in explicit vector instructions

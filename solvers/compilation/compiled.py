@@ -30,8 +30,10 @@ def compiled(
     or nan as in C; callers ensure that this is harmless. Where a function ``overflows`` on purpose, integers
     wrap around and numbers become infinite; without numba's JIT, NumPy is told not to warn.
 
-    Further ``options`` go to ``numba.njit``, for example ``fastmath``; ``forceinline`` for functions called
-    in every step, because a state is about two hundred words, which every call that is not inlined copies.
+    Every function has ``cache=True``. Further ``options`` go to ``numba.njit``: ``fastmath`` where a function
+    asks for it; ``nogil`` in the loops that several threads run (`svmrepro.solvers.decomposition.threads`);
+    ``forceinline`` for functions called in every step, because a state is about two hundred words, which
+    every call that is not inlined copies.
     """
     fixed = {"error_model": "numpy", "_nrt": allocates, **options}
 
@@ -51,7 +53,7 @@ def source(function: Any) -> Callable[..., Any]:
 
 
 @cache
-def version(function: Any, signature: Any, **options: Any) -> Any:
+def compiled_for(function: Any, signature: Any, **options: Any) -> Any:
     """Return a compiled function, compiled for another signature, with options of :func:`compiled`."""
     return compiled(signature, **options)(source(function))
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from svmrepro.solvers import Solution
-from svmrepro.solvers.caches import kept_memory
+from svmrepro.solvers.caches import reused_memory
 
 
 def quick(problem, eps, time_limit, pause=0.0):
@@ -132,7 +132,7 @@ def hungry(problem, eps, time_limit, megabytes=64):
 
 def keeping(problem, eps, time_limit):
     """Use memory that is kept for the next run."""
-    kept_memory.empty((1, 64 * 2**17), np.float64)[:] = 1.0
+    reused_memory.empty((1, 64 * 2**17), np.float64)[:] = 1.0
     return quick(problem, eps, time_limit)
 
 

@@ -1,4 +1,7 @@
-"""Rules for the source of all packages: light imports, maps of modules, names of classes, annotations."""
+"""Rules for the source of all packages: light imports, maps of modules, names of classes, annotations.
+
+Which module may import which is in pyproject.toml; ``./run test`` checks it by ``lint-imports``.
+"""
 
 from __future__ import annotations
 

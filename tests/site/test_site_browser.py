@@ -94,6 +94,24 @@ def test_from_a_claim_to_the_line_of_json(page, run):
     expect(rows).to_have_count(4)
 
 
+def test_a_copied_address_shows_the_same_rows(page):
+    page.goto(PAGES["experiment"])
+    rows = page.locator("#records tbody tr")
+    expect(rows).to_have_count(4)
+    page.get_by_role("searchbox").first.fill("chunking")
+    expect(rows).to_have_count(2)
+    seconds = page.get_by_role("columnheader", name="CPU seconds").first
+    seconds.get_by_role("button", name="CPU seconds").first.press("Enter")
+    page.wait_for_function("location.hash.includes('order')")
+    shown = rows.all_inner_texts()
+    page.reload()
+    expect(rows).to_have_count(2)
+    assert rows.all_inner_texts() == shown and "filter=chunking" in page.url
+    page.get_by_role("searchbox").first.fill("")
+    expect(rows).to_have_count(4)
+    page.wait_for_function("!location.hash.includes('filter')")
+
+
 def test_a_figure_zooms_and_keeps_the_numbers_of_a_mark(page):
     page.goto(PAGES["figure"])
     plot = page.locator("#panels .plot").first

@@ -1,7 +1,7 @@
 """Pack this run's results into one archive, with which others can compare theirs.
 
     svmrepro publish --scale smoke platt1998
-    svmrepro compare platt1998 --scale smoke --config against=svmrepro-smoke-platt1998.zip
+    svmrepro compare platt1998 svmrepro-smoke-platt1998.zip --scale smoke
 
 The archive is an RO-Crate: measurements (CSV, Parquet), tables, figures, verdicts, machine. `compare` takes
 it as a file or a URL. Nothing is measured here.
@@ -46,7 +46,5 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     )
     archives.pack(files, target)
     size = target.stat().st_size / 1e6
-    print(
-        f"{target}: {plural(len(files), 'file')}, {size:.1f} MB; compare with it by --config against={target}"
-    )
+    print(f"{target}: {plural(len(files), 'file')}, {size:.1f} MB; compare with it by `compare {target}`")
     return 0

@@ -130,8 +130,7 @@ def comparison(config: Config) -> Path:
 def against(config: Config) -> Path:
     """Return the folder of the other run of a comparison; without one, a StepError says how to name it."""
     if config.against is None:
-        other = f"--config against=results/reference/{config.scale}"
-        raise StepError(f"compare: no other run is named; add {other}")
+        raise StepError(f"compare: no other run is named, such as results/reference/{config.scale}")
     return Path(config.against)
 
 

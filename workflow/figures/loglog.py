@@ -19,7 +19,7 @@ from svmrepro.workflow.figures.axes import loglog_axes, outer_labels
 from svmrepro.workflow.figures.style import GHOST, Look, entry
 from svmrepro.workflow.statistics import Interval
 
-_LINE = 3.4
+_LEGEND_LINE_LENGTH = 3.4
 """Length of lines in legends, in font sizes: enough for dashes beside a marker."""
 
 
@@ -67,7 +67,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
             handles=_key(results, names),
             loc="outside lower center",
             ncols=max(1, len(results.main(names[0]))),  # the paper's points go below each solver's own
-            handlelength=_LINE,
+            handlelength=_LEGEND_LINE_LENGTH,
             fontsize=7,
             title="; ".join(_signs(results, panels.flat, names)) or None,
             title_fontsize=6.5,
@@ -241,7 +241,7 @@ def _legend(figure: Figure, main: Sequence[Line2D], side: Sequence[Line2D]) -> N
     blank = entry(" ")
     handles = [handle for column in columns for handle in column + [blank] * (longest - len(column))]
     spacing: dict[str, Any] = {
-        "handlelength": _LINE,
+        "handlelength": _LEGEND_LINE_LENGTH,
         "columnspacing": 1.2,
         "labelspacing": 0.35,
         "fontsize": 6.5,

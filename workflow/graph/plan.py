@@ -1,5 +1,8 @@
 """What the Snakefile asks at parse time, and the targets that a command line names.
 
+It also writes the configuration that the steps read, locks the results folder, and unpacks the archive of
+a run to compare with.
+
 Kept light, because it runs before every command.
 """
 
@@ -39,7 +42,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.fingerprints import digest
 from svmrepro.workflow.locks import lock
-from svmrepro.workflow.measurement.data_sets import check_own, register
+from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
 
 #: Names of rules, reserved: no experiment or artefact may use them.
 RULES = frozenset(
@@ -71,7 +74,7 @@ class Plan:
     ) -> None:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
-        check_own(self.config)
+        check_own_data_sets(self.config)
         if self.config.against is not None:
             # Fail now, not after hours of measuring.
             other = run_folder(self.config.against, paths.others(self.config))
@@ -99,7 +102,7 @@ class Plan:
         #: Called with the jobs when they start.
         self.on_start: Callable[[], None] = lambda: None
 
-    def alone(self) -> None:
+    def lock_results(self) -> None:
         """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed. A folder that

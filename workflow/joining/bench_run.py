@@ -18,7 +18,7 @@ from svmrepro.workflow.configuration import Config, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining.bench_settings import PAPER
-from svmrepro.workflow.measurement.data_sets import check_own, register
+from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
 
 _FORMS = ("md", "html", "csv")
 
@@ -27,7 +27,7 @@ def configuration(folder: Path) -> Config:
     """Read and check the configuration in ``folder / "config"``; register its data sets."""
     config = load_config({}, folder / "config")
     register(config)
-    check_own(config)
+    check_own_data_sets(config)
     return config
 
 

@@ -26,6 +26,7 @@ class Finding:
     below: int = 0  # the smallest size that would decide, if n is less
     # half-width of an exponent's interval by the repeats' scatter alone, if the points lie on no line
     noise: float | None = None
+    single: bool = False  # a ratio of seconds from one pair of runs
 
     @classmethod
     def of(

@@ -68,7 +68,16 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         found = printed.ratio_of(results.numbers, name, row.n_paper, above, below)
         return None if found is None else found.value
 
-    return _by_size(results, spec, (below, above), look, paper=paper, own=True)
+    findings = _by_size(results, spec, (below, above), look, paper=paper, own=True)
+    if quantity != CPU:
+        return findings
+
+    def single(item: Finding) -> bool:
+        if item.interval is None or item.n is None:
+            return False
+        return len(results.ratio_values(item.experiment, item.n, above, below, quantity)) == 1
+
+    return [replace(item, single=single(item)) for item in findings]
 
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:

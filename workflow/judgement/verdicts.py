@@ -158,7 +158,8 @@ def _beside(claim: Claim, results: Results, spec: Spec) -> str:
 def record(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict with its findings for programs: numbers in full, and where they were measured.
 
-    ``n`` is given if a finding belongs to one size, and ``contenders`` are those that the quantity names.
+    ``n`` is given if a finding belongs to one size, ``single`` tells a ratio from one pair of runs, and
+    ``contenders`` are those that the quantity names.
     """
     claim, spec = verdict.claim, verdict.claim.quantity
     named = [spec[key] for key in ("contender", "minus", "above", "below") if isinstance(spec.get(key), str)]
@@ -175,6 +176,7 @@ def record(verdict: Verdict) -> dict[str, Any]:
                 "high": high,
                 "paper": item.paper,
                 "noise": item.noise,
+                "single": item.single,
                 "reason": item.reason,
                 "experiment": item.experiment,
                 "n": item.n if "n = " in item.label else None,
@@ -340,9 +342,10 @@ def _finding(claim: Claim, finding: Finding) -> str:
     assert interval is not None
     text = f"{finding.label}: {_show(interval.value, claim.unit)}"
     if interval.ends is None:
-        text += " (no interval)"
+        text += " (one pair, no interval)" if finding.single else " (no interval)"
     elif interval.low != interval.high:
         text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"
+        text += ", one pair" if finding.single else ""
     text += f", below the {finding.below:,} that decide" if finding.below else ""
     return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
 

@@ -27,7 +27,7 @@ from svmrepro.solvers import (
     user_functions,
     warm,
 )
-from svmrepro.solvers.caches import kept_memory
+from svmrepro.solvers.caches import reused_memory
 from svmrepro.solvers.decomposition.threads.helpers import processors
 from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.reference_kernels import GramMatrix
@@ -168,7 +168,7 @@ class ContenderRuns:
         """Run a contender, and return what `run` does."""
         first = contender.label not in self._ready
         problem = self.prepare(contender)
-        kept_memory.release()  # a run costs what a single call costs
+        reused_memory.release()  # a run costs what a single call costs
         if first:
             release_memory()
         solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)

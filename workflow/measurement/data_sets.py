@@ -61,7 +61,7 @@ def register(config: Config) -> None:
             raise StepError(f"datasets.{name}: {one_line(error)}") from error
 
 
-def check_own(config: Config) -> None:
+def check_own_data_sets(config: Config) -> None:
     """Read a user's own files early, so that their errors are reported before any work is done.
 
     A file that cannot be read or has too few rows raises a StepError: the key, file and line.

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve_grid, warm
-from svmrepro.solvers.caches import kept_memory
+from svmrepro.solvers.caches import reused_memory
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
 from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
@@ -42,7 +42,7 @@ class GridRuns(ContenderRuns):
         certificates: list[dict[str, Any]] = []
         seconds = wall_seconds = 0.0
         failed: dict[str, Any] | None = None
-        kept_memory.release()  # once: the cells are one call
+        reused_memory.release()  # once: the cells are one call
         with Meter() as meter:  # certificates run in this process: no other load
             for problem, solution in self._solutions(contender):
                 gamma = problem.kernel.gamma

@@ -1,4 +1,4 @@
-# One rule for all tables, or all figures, with the same inputs, and one target name for each artefact. Each
+# The steps tabulate and plot. One rule for all tables, or all figures, with the same inputs, and one target name for each artefact. Each
 # artefact gets a caption in the report.
 #
 # The forms are separate labels, not two values of one label ("form: table", "form: plot"). With two such

@@ -77,7 +77,15 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
         named = {target for target in targets if (config_dir() / "experiments" / f"{target}.yaml").is_file()}
         if named:
             layers.append(("the command line", {"papers": sorted(named)}))
-        targets = (targets - named) | {goal}
+        targets = targets - named
+        if goal == "compare" and (others := {target for target in targets if _is_run(target)}):
+            if len(others) > 1:
+                raise StepError(
+                    f"compare: one other run is compared, not {len(others)}: {' '.join(sorted(others))}"
+                )
+            layers.append(("the command line", {"against": _found(*others)}))
+            targets -= others
+        targets.add(goal)
     if settings.directory:
         Path(settings.directory).mkdir(parents=True, exist_ok=True)
         os.chdir(settings.directory)
@@ -119,7 +127,7 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
         line.start()
         try:
             with _interrupts(progress.stop) as interrupted, receiver(progress.message):
-                plan.alone()
+                plan.lock_results()
                 ended = args_to_api(settings, parser)
         except SystemExit as error:
             raise StepError(str(error).removeprefix("error: ")) from None
@@ -219,11 +227,21 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
         what = f"{wrong!r} is not of the form KEY=VALUE" if wrong else one_line(error)
         raise StepError(f"--config: {what}") from error
     against = layers[-1][1].get("against")
-    if isinstance(against, str) and "://" not in against:
-        layers[-1] = ("--config", {**layers[-1][1], "against": str(callers_folder.given(against))})
+    if isinstance(against, str):
+        layers[-1] = ("--config", {**layers[-1][1], "against": _found(against)})
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
     return layers
+
+
+def _is_run(word: str) -> bool:
+    """Whether a word names another run and no target: a folder, an archive or a URL."""
+    return "/" in word or word.lower().endswith(".zip") or callers_folder.given(word).is_dir()
+
+
+def _found(run: str) -> str:
+    """Return another run's URL, or its path from here."""
+    return run if "://" in run else str(callers_folder.given(run))
 
 
 def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Namespace]:

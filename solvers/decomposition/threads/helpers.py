@@ -21,7 +21,7 @@ from numba import typeof
 from svmrepro.solvers.caches.feature_columns import Panel
 from svmrepro.solvers.caches.lru import CACHES, Counts
 from svmrepro.solvers.compilation.atomics import COMPILED
-from svmrepro.solvers.compilation.compiled import version
+from svmrepro.solvers.compilation.compiled import compiled_for
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import EXAMPLE
@@ -56,9 +56,11 @@ def loops_for(precision: str, fixed: bool) -> SharedLoops:
     example = EXAMPLE if fixed else allocate(np.ones(1), np.ones(1), 1, 1)
     state = typeof(team.with_team(example, team.allocate(2, 2, 1)))
     return SharedLoops(
-        version(second_order_iteration.iterate, second_order_iteration.signature(kind, state), nogil=True),
-        version(team.share_rarely, team.signature_of_share(state, kind), nogil=True),
-        version(team.assist, team.signature_of_assist(state, kind), nogil=True),
+        compiled_for(
+            second_order_iteration.iterate, second_order_iteration.signature(kind, state), nogil=True
+        ),
+        compiled_for(team.share_rarely, team.signature_of_share(state, kind), nogil=True),
+        compiled_for(team.assist, team.signature_of_assist(state, kind), nogil=True),
     )
 
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from svmrepro.solvers.caches import kept_memory, lru
+from svmrepro.solvers.caches import lru, reused_memory
 from svmrepro.solvers.caches.lru import RowCache, build_cache, claim
 
 
@@ -75,39 +75,39 @@ def test_first_size(precision: str) -> None:
 
 
 def test_rows_in_pages_of_the_usual_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = kept_memory.empty((1_500, 1_000), np.float32)  # enough for numpy to ask for huge pages
+    rows = reused_memory.empty((1_500, 1_000), np.float32)  # enough for numpy to ask for huge pages
     assert rows.shape == (1_500, 1_000) and rows.dtype == np.float32
     assert rows.flags.writeable and rows.flags.c_contiguous and rows.flags.aligned
     rows[-1] = 1.0
     assert rows[-1].sum() == 1_000.0
     with pytest.raises(MemoryError):
-        kept_memory.empty((2**40, 2**20), np.float32)
-    monkeypatch.setattr(kept_memory, "KEEPS", False)  # such as macOS
-    assert kept_memory.empty((1_500, 1_000), np.float32).shape == (1_500, 1_000)
+        reused_memory.empty((2**40, 2**20), np.float32)
+    monkeypatch.setattr(reused_memory, "KEEPS", False)  # such as macOS
+    assert reused_memory.empty((1_500, 1_000), np.float32).shape == (1_500, 1_000)
 
 
-@pytest.mark.skipif(not kept_memory.KEEPS, reason="memory is kept where it can be marked as free")
+@pytest.mark.skipif(not reused_memory.KEEPS, reason="memory is kept where it can be marked as free")
 def test_memory_is_kept_for_the_next_run() -> None:
     def place(rows: np.ndarray) -> int:
         return int(rows.__array_interface__["data"][0])
 
-    kept_memory.release()
-    first = kept_memory.empty((1_500, 1_000), np.float64)
+    reused_memory.release()
+    first = reused_memory.empty((1_500, 1_000), np.float64)
     view, at = first[3:], place(first)
     del first
-    second = kept_memory.empty((1_500, 1_000), np.float64)
+    second = reused_memory.empty((1_500, 1_000), np.float64)
     assert place(second) != at  # as long as a view is in use, nobody else gets it
     del view
-    third = kept_memory.empty((3_000, 500), np.float32)  # another shape, and less
+    third = reused_memory.empty((3_000, 500), np.float32)  # another shape, and less
     assert place(third) == at
     del second, third
-    assert len(kept_memory._kept) == 1
-    larger = kept_memory.empty((3_000, 1_000), np.float64)
-    assert not kept_memory._kept  # too small, and returned
-    at, small = place(larger), kept_memory.empty((1_500, 1_000), np.float64)
+    assert len(reused_memory._kept) == 1
+    larger = reused_memory.empty((3_000, 1_000), np.float64)
+    assert not reused_memory._kept  # too small, and returned
+    at, small = place(larger), reused_memory.empty((1_500, 1_000), np.float64)
     del larger, small  # the larger one is kept, in whatever order they end
-    fourth = kept_memory.empty((3_000, 1_000), np.float64)
+    fourth = reused_memory.empty((3_000, 1_000), np.float64)
     assert place(fourth) == at
     del fourth
-    kept_memory.release()
-    assert not kept_memory._kept
+    reused_memory.release()
+    assert not reused_memory._kept

@@ -100,7 +100,7 @@
     const all = document.createElement("button");
     all.type = "button";
     all.textContent = "Show all measurements";
-    all.addEventListener("click", () => { shown.n = shown.contender = null; api.search.fixed("link", null); api.draw(); draw(); note.remove(); history.replaceState(null, "", location.pathname); });
+    all.addEventListener("click", () => { shown.n = shown.contender = null; history.replaceState(null, "", location.pathname); api.search.fixed("link", null); api.draw(); draw(); note.remove(); });
     note.append(all);
     document.getElementById("plot").after(note);
   }

@@ -42,8 +42,24 @@ const tableOptions = (table) => {
       scroll.setAttribute("aria-label", `${table.getAttribute("aria-label")}, scrollable`);
       table.replaceWith(scroll);
       scroll.append(table);
+      keepInAddress(this.api(), [...document.querySelectorAll("table.data, table.records")].indexOf(table));
     },
   };
+};
+// Filter and order of a table stand in the address, so that a copied link shows the same rows.
+const keepInAddress = (api, place) => {
+  const [filter, order] = ["filter", "order"].map((name) => (place ? `${name}-${place}` : name));
+  const given = new URLSearchParams(location.hash.slice(1));
+  const [, column, way] = given.get(order)?.match(/^(\d+),(asc|desc)$/) ?? [];
+  if (given.get(filter)) api.search(given.get(filter));
+  if (way && api.column(column).any()) api.order([Number(column), way]);
+  if (given.get(filter) || way) api.draw();
+  api.on("draw", () => {
+    const now = new URLSearchParams(location.hash.slice(1));
+    const [ordered] = api.order();
+    for (const [name, value] of [[filter, api.search()], [order, ordered?.[1] ? `${ordered[0]},${ordered[1]}` : ""]]) value ? now.set(name, value) : now.delete(name);
+    history.replaceState(null, "", `${location.pathname}${location.search}${now.size ? `#${now}` : ""}`);
+  });
 };
 // A table that is filled by a script gets its header first.
 const headTable = (table, headers) => {
