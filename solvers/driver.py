@@ -252,12 +252,14 @@ def _drive(
     wall = time.perf_counter()
     begin, started = time.thread_time(), clock()
     run = solver.start(problem, eps, options)
-    work, now, status = _FIRST_SLICE, 0.0, None
+    work, now, slowest, status = _FIRST_SLICE, 0.0, 0.0, None
     while status is None:
         before = now
         status = solver.advance(run, work, step_limit)
         now = clock() - started
-        work = _next_slice(work, now - before, _GROWTH_TRACED if trace else _GROWTH)
+        if now - before > _SLICE_SECONDS / 4:
+            slowest = max(slowest, (now - before) / work)
+        work = _next_slice(work, now - before, slowest, _GROWTH_TRACED if trace else _GROWTH)
         if points is not None:
             points.append((now, solver.objective(run)))
         if progress is not None:
@@ -276,10 +278,15 @@ def _drive(
     return solver.complete(run, solution) if isinstance(solver, Completes) else solution
 
 
-def _next_slice(work: int, seconds: float, growth: float) -> int:
-    """Return the work of the next slice, from the time of the last one."""
+def _next_slice(work: int, seconds: float, slowest: float, growth: float) -> int:
+    """Return the work of the next slice.
+
+    It follows the time of the last one, which may have ended early, and allows for the ``slowest`` that took
+    long: its seconds for each entry.
+    """
     factor = _SLICE_SECONDS / max(seconds, 1e-6)
-    return int(min(max(1_000, work * min(max(factor, 0.1), growth)), _LARGEST_SLICE))
+    most = min(_LARGEST_SLICE, 2.0 * _SLICE_SECONDS / slowest if slowest else math.inf)
+    return int(max(1_000, min(work * min(max(factor, 0.1), growth), most)))
 
 
 def _check_limits(limits: dict[str, float | None]) -> None:

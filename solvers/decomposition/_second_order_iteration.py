@@ -32,7 +32,7 @@ RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
 
 _ETA = 0.9
 _WORTH = 10  # shrink if at least one active example in this many can leave
-ITERATION, ENTRIES = 100, 4  # cost of an iteration in entries read: fixed, and for each active example
+ITERATION, ENTRIES = 300, 4  # cost of an iteration in entries read: fixed, and for each active example
 BETWEEN_FREE = 600  # fixed cost of one between free multipliers, in entries that a polish would read
 
 RATIO_BINS = 51

@@ -102,6 +102,7 @@ __all__ = ["advance", "finish", "objective", "start", "steps"]  # what the drive
 _SNAP = 1e-14  # multipliers this close to C, or to 0 relative to the pair's sum, are put on the bound
 _DEGENERATE = 1e-12  # eta below this times K11 + K22 is rounding, not curvature
 _SLOPE = 1e-10  # a flat or concave pair moves only if it gains more than this per unit of alpha
+_ATTEMPT = 200  # cost of trying a partner, in entries read: as much as 200 of a long row
 
 MOVED, ALONE, INTERRUPTED = range(3)  # how the search for a partner ends
 
@@ -259,7 +260,7 @@ def examine(state, store, dots, transform, products, update, total, stop_at):
             i1 = np.int64(state.every[(scalars.origin + attempt - nonbound - 1) % n])
             if 0.0 < alpha[i1] < state.C[i1]:
                 continue  # already tried
-            scalars.ticks += 1
+        scalars.ticks += _ATTEMPT
         if take_step(state, store, dots, transform, products, update, total, i1, i2, E2, step_tol):
             return MOVED
         if scalars.touched + scalars.ticks >= stop_at:

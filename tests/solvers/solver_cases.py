@@ -154,7 +154,7 @@ def judged(
 def in_slices(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
     """Make the driver stop every solver after so much work, and go on."""
     monkeypatch.setattr("svmrepro.solvers.driver._FIRST_SLICE", work)
-    monkeypatch.setattr("svmrepro.solvers.driver._next_slice", lambda done, seconds, growth: work)
+    monkeypatch.setattr("svmrepro.solvers.driver._next_slice", lambda *_: work)
 
 
 # Answers computed from the data alone

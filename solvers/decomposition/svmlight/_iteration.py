@@ -448,7 +448,7 @@ def iterate(
         scalars.updates += m
         scalars.ticks += _ITERATION + (2 + count) * m + cache.counts.touched - touched
         # A round of the small program factors a minor (cubic cost) and follows a direction (quadratic).
-        scalars.ticks += (work.scalars.qp_rounds - rounds) * size * size * (2 + size // 6)
+        scalars.ticks += (work.scalars.qp_rounds - rounds) * size * size * (6 + size // 2)
 
 
 @compiled(types.int64(STORE, types.FunctionType(UPDATE), MEMBERS, VECTOR, VECTOR))
