@@ -18,6 +18,7 @@ comparison/     two runs side by side
 site/           the result site
 steps/          commands that Snakemake runs: ``python -m svmrepro.workflow.steps.<step>``
 graph/          builds the job graph for the Snakefile
+running/        Snakemake is called for a run; its cost, and where it stands
 joining/        your own solvers and data: benches, skeletons for ``svmrepro new``, published runs
 commands/       the command line ``svmrepro``
 rules/, report/  Snakemake's rules, and the captions of its report

@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import Any
 
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import CPU, Group, pairs
+from svmrepro.workflow.analysis.runs import CPU, Group, pairs, processes
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.statistics import Fit, Interval, across_processes, fit_power_law, median_interval
 
@@ -162,7 +162,7 @@ def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, 
         if not above:
             return None
         found = median_interval([a / b for a, b in zip(above, below, strict=True)])
-        return across_processes(found) if column == CPU else found
+        return across_processes(found, processes(own, other)) if column == CPU else found
     if other is None and unit == 1:
         return own.interval(column)
     first, second = own.median(column), 0.0 if other is None else other.median(column)

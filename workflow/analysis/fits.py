@@ -22,7 +22,7 @@ from pathlib import Path
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, read_rows
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, processes, read_rows
 from svmrepro.workflow.configuration.model import Experiment
 from svmrepro.workflow.statistics import (
     Fit,
@@ -91,7 +91,9 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
                 if both[0]:
                     key = (experiment.paper, experiment.name, n, second, first, quantity)
                     found = ratio_interval(*both, scatter)
-                    found = found if quantity == WORK else across_processes(found)
+                    if quantity != WORK:
+                        groups = (runs.group(experiment.name, label, n) for label in (first, second))
+                        found = across_processes(found, processes(*groups))
                     values = (*key, *astuple(found), len(both[0]))
                     lines.append(dict(zip(RATIO_COLUMNS, values, strict=True)))
     return lines

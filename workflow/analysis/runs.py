@@ -318,6 +318,11 @@ def pairs(
     return [a for a, _ in kept], [b for _, b in kept]
 
 
+def processes(first: Group, second: Group) -> int:
+    """Return the number of processes in which two contenders solved their problem, at least 1."""
+    return max(1, len({run.pair[0] for run in first.solved} & {run.pair[0] for run in second.solved}))
+
+
 def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:
     """Pair the solved runs of two contenders that agree in `MeasuredRun.pair[start:]`."""
     right = {run.pair[start:]: run for run in second.solved}

@@ -18,7 +18,7 @@ from svmrepro.workflow.analysis.paired_contenders import (
 )
 from svmrepro.workflow.analysis.printed_numbers import snake
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.analysis.runs import CPU, processes
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.statistics import (
@@ -79,7 +79,9 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
         found: Interval | str = results.why_any_missing(problem.name, contenders, problem) or "no pairs"
         if pairing.first:
             found = mean_ratio(pairing.second, pairing.first)
-            found = across_processes(found) if spec["of"] == CPU else found
+            if spec["of"] == CPU:
+                groups = (results.group(problem.name, label, problem.n) for label in contenders)
+                found = across_processes(found, processes(*groups))
         paper = _printed_ratio(results, problem, spec)
         findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))
     return findings

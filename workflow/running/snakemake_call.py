@@ -78,13 +78,11 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
         if named:
             layers.append(("the command line", {"papers": sorted(named)}))
         targets = targets - named
-        if goal == "compare" and (others := {target for target in targets if _is_run(target)}):
-            if len(others) > 1:
-                raise StepError(
-                    f"compare: one other run is compared, not {len(others)}: {' '.join(sorted(others))}"
-                )
-            layers.append(("the command line", {"against": _found(*others)}))
-            targets -= others
+        if goal == "compare" and (runs := sorted(filter(_is_run, targets))):
+            if len(runs) > 1:
+                raise StepError(f"compare: one other run is compared, not {len(runs)}: {' '.join(runs)}")
+            layers.append(("the command line", {"against": _found(runs[0])}))
+            targets -= set(runs)
         targets.add(goal)
     if settings.directory:
         Path(settings.directory).mkdir(parents=True, exist_ok=True)

@@ -122,15 +122,15 @@ def student_quantile(freedom: int) -> float:
     return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
 
 
-def across_processes(found: Interval) -> Interval:
-    """Return the interval of a ratio of seconds, widened by what another process would change.
+def across_processes(found: Interval, processes: int = 1) -> Interval:
+    """Return the interval of a ratio of seconds, widened by what other processes would change.
 
     The distances of the ends, as logarithms, are combined with that of `PROCESS_SPREAD` as independent errors
-    are. An estimate without ends stays so.
+    are; ``processes`` is the number of those that measured. An estimate without ends stays so.
     """
     if found.ends is None:
         return found
-    half = NORMAL_QUANTILE * PROCESS_SPREAD
+    half = NORMAL_QUANTILE * PROCESS_SPREAD / math.sqrt(processes)
     below, above = (math.exp(math.hypot(math.log(found.value / end), half)) for end in found.ends)
     return Interval(found.value, found.value / below, found.value * above)
 

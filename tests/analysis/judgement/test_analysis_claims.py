@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import analysis_support as synthetic
@@ -33,6 +34,7 @@ from svmrepro.workflow.judgement.verdicts import (
     record,
 )
 from svmrepro.workflow.statistics import Interval
+from svmrepro.workflow.statistics.intervals import NORMAL_QUANTILE, PROCESS_SPREAD
 
 CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
 LEFT_OUT = ("accuracy-adult-linear", "accuracy-adult-gaussian")  # not among the synthetic experiments
@@ -412,13 +414,15 @@ def test_a_reading_of_zero_can_be_left_out(readings, more, found):
 
 
 def test_one_solver_on_two_problems():
-    """Equal repeats give exact medians, so that the quotient is exact, too."""
+    """Equal repeats give exact medians: only what another process changes is left, of both seconds."""
     results = results_of(
         *seconds("slow", 10, 6.0, 6.0), *seconds("slow", 20, 9.0, 9.0), *seconds("fast", 10, 2.0, 2.0)
     )
     spec = {"kind": "problem-ratio", "experiments": ["slow"], "against": "fast", "contender": "smo"}
     same, larger = problem_ratio(results, spec)
-    assert same.interval.ends == pytest.approx((3.0, 3.0)) and same.n == 10
+    half = math.sqrt(2) * NORMAL_QUANTILE * PROCESS_SPREAD
+    assert same.interval.ends == pytest.approx((3.0 * math.exp(-half), 3.0 * math.exp(half)))
+    assert same.n == 10
     assert larger.interval is None and "no measurement" in larger.reason
     (last,) = problem_ratio(results, {**spec, "at": "largest"})
     assert last.interval.value == pytest.approx(4.5)
