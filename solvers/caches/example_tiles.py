@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from svmrepro.solvers.caches.example_levels import Levels, exchange_in_levels, level_products, level_tiles_of
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.gaussian_tiles import gaussian_tiles, gaussian_tiles_of_four, powers
@@ -131,6 +132,20 @@ def in_tiles(X: Any) -> Any:
     if n % TILE:
         tiles[whole, :, : n % TILE] = X[whole * TILE :].T
     return tiles
+
+
+@compiled(types.void(types.float64[:, :, ::1], types.int64[::1], types.float64[:, :, ::1]))
+def gather(values, examples, out):
+    """Write the ``values`` of some examples to other tiles, padded with zeros."""
+    count, d = examples.size, values.shape[1]
+    for k in range(out.shape[0] * TILE):
+        tile, place = k // TILE, k % TILE
+        if k < count:
+            i = examples[k]
+            for f in range(d):
+                out[tile, f, place] = values[i // TILE, f, i % TILE]
+        else:
+            out[tile, :, place] = 0.0
 
 
 @compiled()

@@ -24,6 +24,7 @@ from svmrepro.solvers.caches.example_tiles import (
     PART,
     Tiles,
     copy,
+    gather,
     in_single_precision,
     in_tiles,
     part_end,
@@ -104,7 +105,7 @@ def _single_rows(problem: Problem) -> tuple[Panel, float]:
 
 
 def part_of(panel: Panel, base: Panel, places: Any) -> Panel:
-    """Return a panel of some examples in double precision, whose order goes on with all others.
+    """Return a panel of some examples in double precision.
 
     Parameters
     ----------
@@ -115,25 +116,22 @@ def part_of(panel: Panel, base: Panel, places: Any) -> Panel:
     places : ndarray of int64
         Positions of the examples in the panel in use.
     """
-    rest = np.ones(panel.order.size, dtype=bool)
-    rest[places] = False
-    examples = panel.order[places].astype(np.int64)
-    tile, place = examples // TILE, examples % TILE
+    order = panel.order[places]
+    examples = order.astype(np.int64)
     tiles = base.tiles
     if tiles.values.size:
-        tiles = tiles._replace(values=in_tiles(tiles.values[tile, :, place]))
+        values = np.empty((-(-examples.size // TILE), *tiles.values.shape[1:]))
+        gather(tiles.values, examples, values)
+        tiles = tiles._replace(values=values)
     if tiles.levels.size:
+        tile, place = examples // TILE, examples % TILE
         count, groups = -(-examples.size // TILE), tiles.levels.shape[1]
         levels, sums = np.zeros((count, groups, TILE, 4), dtype=np.int8), np.zeros(count * TILE)
         at = np.arange(examples.size)
         levels[at // TILE, :, at % TILE] = tiles.levels[tile, :, place]
         sums[at] = tiles.sums[examples]
         tiles = tiles._replace(levels=levels, sums=sums)
-    return base._replace(
-        order=np.concatenate([panel.order[places], panel.order[rest]]),
-        norms=base.norms[examples],
-        tiles=tiles,
-    )
+    return base._replace(order=order, norms=base.norms[examples], tiles=tiles)
 
 
 @compiled()

@@ -17,6 +17,7 @@ import numpy as np
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import build_panel
 from svmrepro.solvers.caches.single_rows import part_of
+from svmrepro.solvers.compilation.compiled import direct
 from svmrepro.solvers.decomposition._gradient_rows import subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import ROUNDING
@@ -24,6 +25,7 @@ from svmrepro.solvers.decomposition._pair_state import ROUNDING
 if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 
+_subtract_sums = direct(subtract_sums)
 REFINE = -3  # reason to compute the gradient, besides those of `second_order`
 ROUNDS = 3
 MARGIN = 1.0 / 32.0  # of eps, by which the gap is closed further than required
@@ -96,7 +98,7 @@ class Refinement:
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
         before, counts = self.at, run.cache.counts
-        self.at, touched = subtract_sums(
+        self.at, touched = _subtract_sums(
             self.G, run.store, self.panel, run.block, run.shape, self.examples, self.changes,
             self.at, work, self.row,
         )  # fmt: skip

@@ -37,7 +37,7 @@ from numba import typeof, types
 from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.caches.lru import CACHE, CACHES
-from svmrepro.solvers.compilation.compiled import compiled, compiled_for
+from svmrepro.solvers.compilation.compiled import compiled, compiled_for, direct
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition._pair_selection import best_partner, move_gradient
@@ -226,7 +226,7 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
 def loop_of(precision: str) -> Any:
     """Return :func:`iterate`, compiled for rows of a given precision."""
     kind = CACHES[precision]
-    return iterate if kind == CACHE else compiled_for(iterate, signature(kind))
+    return direct(iterate if kind == CACHE else compiled_for(iterate, signature(kind)))
 
 
 class ConjugateRun(SecondOrderRun):

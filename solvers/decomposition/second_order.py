@@ -91,7 +91,7 @@ from svmrepro.solvers.caches.single_rows import (
     row_error,
     single_panel,
 )
-from svmrepro.solvers.compilation.compiled import compiled_for
+from svmrepro.solvers.compilation.compiled import compiled_for, direct
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import FIXED_STATE, FixedGradient, build_fixed
@@ -151,12 +151,12 @@ def loops_of(precision: str, fixed: bool = False) -> Loops:
     kind, rearrange_rows = CACHES[precision], active_set_rows.rearrange_rows
     loop = compiled_for(iterate, second_order_iteration.signature(kind, FIXED_STATE if fixed else STATE))
     if kind == CACHE:
-        return Loops(loop, rearrange_rows, subtract_rows)
+        return Loops(direct(loop), rearrange_rows, direct(subtract_rows))
     return Loops(
-        loop,
+        direct(loop),
         compiled_for(rearrange_rows, active_set_rows.signature(kind)),
         # Entries are bytes under a linear kernel only, whose gradient is computed from weights.
-        None if precision == "byte" else compiled_for(subtract_rows, gradient_rows.signature(kind)),
+        None if precision == "byte" else direct(compiled_for(subtract_rows, gradient_rows.signature(kind))),
     )
 
 

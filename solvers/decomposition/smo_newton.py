@@ -311,15 +311,24 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
     return dataclasses.replace(solution, iterations=steps(run), info=info)
 
 
+@compiled(types.UniTuple(types.int64, 2)(types.uint8[::1], types.int64, types.int64[::1], MEMBERS))
+def count_free(status, m, slot_of, order):
+    """Return the number of free multipliers in the active set, and of those whose row is kept."""
+    free = kept = 0
+    for k in range(m):
+        if status[k] == UP | DOWN:
+            free += 1
+            kept += slot_of[order[k]] >= 0
+    return free, kept
+
+
 def _consider(run: SmoNewtonRun) -> None:
     """Begin a polish if the pairs have cost enough since the last one, or say when to look again."""
     state, cache = run.pairs.state, run.pairs.cache
     m = int(state.scalars.n_active)
-    free = np.flatnonzero(state.status[:m] == UP | DOWN)
-    k = free.size
+    k, kept = count_free(state.status, m, cache.slot_of, run.pairs.panel.order)
     entry = 1.0
     if run.problem.kernel.name != "linear":
-        kept = np.count_nonzero(cache.slot_of[run.pairs.panel.order[free]] >= 0)
         entry += _ENTRY * (1.0 - kept / max(k, 1))
     value = _VALUE + _stored_entries(run.problem)
     cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
@@ -328,7 +337,7 @@ def _consider(run: SmoNewtonRun) -> None:
     due = run.begun + run.patience * cost * m / max(k, 1)
     if now >= due and 2 <= k <= _MOST_FREE:
         second_order.settle_gradient(run.pairs)
-        run.polish = Polish(run, free)
+        run.polish = Polish(run, np.flatnonzero(state.status[:m] == UP | DOWN))
     else:
         _look_again(run, due - now)
 
