@@ -7,6 +7,7 @@ shown_run        what is on them, read from a run's folder: papers, claims, tabl
 page_tables      a table read back from its HTML page
 records          measurements with the line of JSON that each came from
 timing_record    what measurements recorded of their machine and of noise
+words            the terms of the glossary
 rule_graph       the graph of the workflow's rules, from Snakemake
 runs_over_time   claims and exponents of all runs, by date
 templates/       Jinja2, one file for each kind of page: claim.html, paper.html, ...

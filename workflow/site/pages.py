@@ -45,6 +45,7 @@ from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
 from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
 from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
+from svmrepro.workflow.site.words import read_words
 from svmrepro.workflow.tables.layout.model import Table
 from svmrepro.workflow.tables.layout.writers import html_environment, to_html
 
@@ -120,6 +121,7 @@ class Site:
         self._page("compare.html", "compare.html", pairs=pairs)
         steps = read_graph()
         self._page("graph.html", "graph.html", steps=steps, drawing=drawing(steps), box=(WIDTH, HEIGHT))
+        self._page("words.html", "words.html", sections=read_words())
         # Last: if this page exists, all others do.
         self._page("index.html", "index.html", runs=self.runs)
 

@@ -1,0 +1,34 @@
+"""The words of the site, from the tables of ``glossary.md``, a link to the page of ``docs/``."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Section:
+    """Words of one subject: each word and its meaning, as HTML."""
+
+    title: str
+    words: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_words(file: Path | None = None) -> list[Section]:
+    """Return the sections of a glossary in Markdown; None for the project's own."""
+    sections: list[Section] = []
+    for line in (file or Path(__file__).with_name("glossary.md")).read_text().splitlines():
+        if line.startswith("## "):
+            sections.append(Section(line[3:]))
+        elif (row := re.fullmatch(r"\| (.+) \| (.+) \|", line)) and row[1] != "term" and row[1][:3] != "---":
+            sections[-1].words.append((_inline(row[1]), _inline(row[2])))
+    return sections
+
+
+def _inline(text: str) -> str:
+    """Return a line of Markdown as HTML; links between pages of the documentation become plain words."""
+    text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", html.escape(text, quote=False))
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+    return re.sub(r"\*([^*]+)\*", r"<em>\1</em>", text)
