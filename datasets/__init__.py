@@ -12,7 +12,7 @@ The modules and packages, from the interface down:
 
 loading            data sets by name
 adult_against_a9a  our encoding of Adult, compared row by row with LIBSVM's
-prepared           parsed arrays cached on disk
+prepared           parsed arrays cached on disk, their rows and labels checked against the registry
 own_files          a user's own files
 download/          finding, downloading, unpacking and verifying raw files
 readers/           file formats

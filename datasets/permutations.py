@@ -1,7 +1,8 @@
 """Reproducible random orders of the examples, and nested subsets.
 
 A solver's starting point, and hence its path, depends on the order of the examples. A statement about a
-problem rather than about one order of its rows therefore needs measurements over several permutations.
+problem rather than about one order of its rows therefore needs measurements over several permutations. The
+seed of a permutation is its number.
 
 Nested subsets serve data sets for which no paper published subset files: the subset of size k is the first k
 rows of one permutation, fixed by a seed in the registry. Files are often sorted, by position or by class, so

@@ -17,7 +17,7 @@ PAGES = {
     "history": "history.html",
     "pairs": "compare.html",
     "steps": "graph.html",
-    "words": "words.html",
+    "glossary": "glossary.html",
     "run": "smoke/index.html",
     "machine": "smoke/machine.html",
     "measured": "smoke/solvers_and_data.html",

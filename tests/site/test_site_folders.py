@@ -15,10 +15,10 @@ from svmrepro.workflow.analysis.tidy import flatten, to_csv
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
-from svmrepro.workflow.site.page_tables import parse_table, read_table
 from svmrepro.workflow.site.pages import write_site
 from svmrepro.workflow.site.records import packed_records, run_records, script
 from svmrepro.workflow.site.shown_run import read_folder
+from svmrepro.workflow.site.tables_from_html import parse_table, read_table
 from svmrepro.workflow.steps import overview
 from svmrepro.workflow.tables.layout.writers import to_html
 

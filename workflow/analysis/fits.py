@@ -5,7 +5,8 @@ operations (`svmrepro.workflow.analysis.runs`). An experiment with sizes between
 line, fitted to the paper's own sizes alone. It also has a line for each column of seconds printed in the
 paper, refitted in the same way. ``source`` is ``measured``, ``measured-own-sizes`` or ``paper``. The
 intervals are those of `svmrepro.workflow.statistics.power_law`. In an experiment with an axis, the fit is
-over the points of the axis at the largest size, and there are no ratios.
+over the points of the axis at the largest size, and there are no ratios. Intervals of ratios of seconds
+include the variation between processes (`svmrepro.workflow.statistics.across_processes`).
 
 ``ratios.csv`` has one line per size, quantity and pair of contenders: the median ratio over runs on the same
 problem. Ratios of seconds are formed within one process. Each pair is written in one order only, as the other

@@ -4,7 +4,7 @@ A file has the column ``experiment``, the column ``n`` (the paper's size) unless
 experiments, and one column per number. A contender's number is named ``<contender>_<quantity>``, with
 underscores for dashes (``smo_seconds``, ``chunking_exponent``). ``nonbound_support_vectors`` and
 ``bound_support_vectors`` are properties of the problem. An empty cell is the paper's "N/A". Numbers are
-copied as printed; nothing is computed here.
+copied as printed; nothing is computed here (`svmrepro.workflow.analysis.fits` refits seconds).
 
 These files have a meaning of their own: ``timings`` (seconds and support vectors by size), ``scaling``
 (printed exponents) and ``sparse_vs_dense`` (``<contender>_sparse_seconds``, ``<contender>_dense_seconds``). A

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 
+# The words themselves: `completed_names`.
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""

@@ -131,7 +131,7 @@ def draw(
         points = _points(axes, results, name, contender, look, light=True)
         sizes += points
         if points:
-            light.append(entry(display_name(contender), look, markersize=2.8, linewidth=0.6))
+            light.append(entry(display_name(contender), look, markersize=style.LIGHT_SIZE, linewidth=0.6))
     if absent:
         # Placed below the lines, which rise to the right. Its length does not affect the layout.
         corner: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
@@ -176,10 +176,15 @@ def _points(
     """
     found = {n: results.group(name, contender, n).interval(CPU) for n in results.runs.sizes(name)}
     points = {n: median for n, median in found.items() if median is not None and median.value > 0}
-    drawn: dict[str, Any] = {"markersize": 4.5, "linestyle": "none", "elinewidth": 0.9, "capsize": 2}
+    drawn: dict[str, Any] = {
+        "markersize": style.MARKER_SIZE,
+        "linestyle": "none",
+        "elinewidth": 0.9,
+        "capsize": 2,
+    }
     drawn |= {"zorder": 4, "alpha": 1.0}
     if light:
-        drawn = {"markersize": 2.8, "linestyle": look.line, "elinewidth": 0.5, "capsize": 0}
+        drawn = {"markersize": style.LIGHT_SIZE, "linestyle": look.line, "elinewidth": 0.5, "capsize": 0}
         drawn |= {"zorder": 2, "alpha": 0.9}
     between = results.experiment(name).nested
     small = {**drawn, "markersize": 0.5 * drawn["markersize"], "elinewidth": 0.6, "capsize": 0}
@@ -193,7 +198,11 @@ def _points(
     return list(points)
 
 
-_HOLLOW: dict[str, Any] = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": GHOST}
+_HOLLOW: dict[str, Any] = {
+    "markersize": style.HOLLOW_SIZE,
+    "markerfacecolor": "white",
+    "markeredgecolor": GHOST,
+}
 
 
 def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> list[int]:

@@ -31,6 +31,9 @@ COLUMN, PAGE = 3.5, 7.2
 GHOST = "#8c8c8c"
 """Grey of the paper's numbers."""
 
+MARKER_SIZE, LIGHT_SIZE, HOLLOW_SIZE = 4.5, 2.8, 4.0
+"""Sizes of markers: of points, of what stays in the background, of the paper's own points."""
+
 SETTINGS: dict[Any, Any] = {
     "font.size": 8,
     "font.family": "DejaVu Sans",
@@ -50,7 +53,7 @@ SETTINGS: dict[Any, Any] = {
     "legend.fontsize": 7,
     "legend.frameon": False,
     "lines.linewidth": 1.2,
-    "lines.markersize": 4.5,
+    "lines.markersize": MARKER_SIZE,
     "savefig.facecolor": "white",
     "svg.hashsalt": "svmrepro",
     "svg.fonttype": "path",

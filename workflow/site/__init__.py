@@ -2,17 +2,17 @@
 
 ``svmrepro site`` writes it; every page opens from disk, without a server or a network.
 
-pages            writes the pages: of a run, a paper, a claim, a figure, a table, an experiment, two runs
-shown_run        what is on them, read from a run's folder: papers, claims, tables, figures, measurements
-page_tables      a table read back from its HTML page
-records          measurements with the line of JSON that each came from
-timing_record    what measurements recorded of their machine and of noise
-words            the terms of the glossary
-rule_graph       the graph of the workflow's rules, from Snakemake
-runs_over_time   claims and exponents of all runs, by date
-templates/       Jinja2, one file for each kind of page: claim.html, paper.html, ...
-assets/          style sheet and scripts of the pages
-vendor/          DataTables and Plotly, unchanged, with their licences
+pages             writes the pages: of a run, a paper, a claim, a figure, a table, an experiment, two runs
+shown_run         what is on them, read from a run's folder: papers, claims, tables, figures, measurements
+tables_from_html  a table read back from its HTML page
+records           measurements with the line of JSON that each came from
+timing_record     what measurements recorded of their machine and of noise
+glossary          the glossary of the documentation
+rule_graph        the graph of the workflow's rules, from Snakemake
+runs_over_time    claims and exponents of all runs, by date
+templates/        Jinja2, one file for each kind of page: claim.html, paper.html, ...
+assets/           style sheet and scripts of the pages
+vendor/           DataTables and Plotly, unchanged, with their licences
 
 The pages show what a folder contains and compute nothing new. Results of an older version, a committed
 reference and a run of another machine are read alike.

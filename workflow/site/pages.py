@@ -1,9 +1,10 @@
-"""Writes the pages of the site.
+"""Writes the pages of the site; its navigation is in ``templates/base.html``.
 
 index.html                                    all runs, with the tally of each paper
 history.html                                  verdicts and exponents over time
-compare/<run>--<run>.html                     two runs beside each other
+compare.html, compare/<run>--<run>.html       two runs beside each other
 graph.html                                    from data to verdicts: the rules and their graph
+glossary.html                                 the glossary of the documentation
 <run>/index.html                              one run
 <run>/machine.html                            its machine, and what was recorded of noise
 <run>/solvers_and_data.html                   solvers and data sets: what was measured
@@ -39,13 +40,13 @@ from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import UNASKED, UNMEASURED, after_number
 from svmrepro.workflow.measurement import flagged_runs
 from svmrepro.workflow.number_text import plural, significant
-from svmrepro.workflow.site.page_tables import PageTable, parse_table
+from svmrepro.workflow.site.glossary import read_glossary
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
 from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
 from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
+from svmrepro.workflow.site.tables_from_html import PageTable, parse_table
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
-from svmrepro.workflow.site.words import read_words
 from svmrepro.workflow.tables.layout.model import Table
 from svmrepro.workflow.tables.layout.writers import html_environment, to_html
 
@@ -121,7 +122,7 @@ class Site:
         self._page("compare.html", "compare.html", pairs=pairs)
         steps = read_graph()
         self._page("graph.html", "graph.html", steps=steps, drawing=drawing(steps), box=(WIDTH, HEIGHT))
-        self._page("words.html", "words.html", sections=read_words())
+        self._page("glossary.html", "glossary.html", sections=read_glossary())
         # Last: if this page exists, all others do.
         self._page("index.html", "index.html", runs=self.runs)
 

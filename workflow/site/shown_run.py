@@ -25,7 +25,6 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, UNDECIDED
 from svmrepro.workflow.number_text import plural
-from svmrepro.workflow.site.page_tables import PageTable, read_table
 from svmrepro.workflow.site.records import (
     Record,
     json_object,
@@ -34,6 +33,7 @@ from svmrepro.workflow.site.records import (
     reference_records,
     run_records,
 )
+from svmrepro.workflow.site.tables_from_html import PageTable, read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
 

@@ -1,7 +1,8 @@
 """A table read back from its HTML page.
 
 The page is the only form that has everything a reader needs: headers with units and groups, intervals, notes
-and provenance. Every version of the program wrote it, so committed and packed runs can be shown too.
+and provenance, as `svmrepro.workflow.tables` wrote them. Every version of the program wrote it, so committed
+and packed runs can be shown too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Section:
     words: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_words(file: Path | None = None) -> list[Section]:
+def read_glossary(file: Path | None = None) -> list[Section]:
     """Return the sections of a glossary in Markdown; None for the project's own."""
     sections: list[Section] = []
     for line in (file or Path(__file__).with_name("glossary.md")).read_text().splitlines():
