@@ -4,9 +4,9 @@ A solver's starting point, and hence its path, depends on the order of the examp
 problem rather than about one order of its rows therefore needs measurements over several permutations. The
 seed of a permutation is its number.
 
-Nested subsets serve data sets for which no paper published subset files: the subset of size k is the first k
-rows of one permutation, fixed by a seed in the registry. Files are often sorted, by position or by class, so
-the first k rows of the file itself would be a different problem.
+Nested subsets serve data sets for which no paper published subset files, and sizes between published ones:
+the subset of size k is the first k rows of one permutation, fixed by a seed in the registry. Files are often
+sorted, by position or by class, so the first k rows of the file itself would be a different problem.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ entries touched by matrix products, gradient entries updated. Solvers report the
 RELATIVE_GAP = "certificate.relative_gap"
 """The duality gap divided by the primal objective; derived, not a column of its own."""
 
-NO_DATA = re.compile(r"((?:test set: )?data set \S+ not available): (?:([^\s:]+): )?")
+NO_DATA = re.compile(r"((?:test set: )?data set \S+ (?:is )?not available): (?:([^\s:]+): )?")
 """Prefix of a reason *not run* for missing data; it names the data set and the file."""
 
 NOT_INSTALLED = re.compile(r"not installed: (\S+)")
