@@ -33,17 +33,24 @@ def cells(run: MeasuredRun) -> Mapping[Place, SolvedCell]:
 
 def grid_runs(group: Group) -> Sequence[MeasuredRun]:
     """Return the runs whose seconds count, certified everywhere or not: the unflagged ones, if any."""
-    found = [run for run in group.runs if cells(run) and group.conditions in (None, run.conditions)]
+    found = _measured(group)
     return [run for run in found if not run.flagged] or found
 
 
 def shared_cells(above: Group, below: Group) -> Iterator[Sequence[tuple[SolvedCell, SolvedCell]]]:
-    """Yield the cells that both have certified, for each pair of runs of one process and repeat."""
-    others = {run.pair: run for run in grid_runs(below)}
-    for run in grid_runs(above):
-        if run.pair in others:
-            one, other = cells(run), cells(others[run.pair])
-            places = [place for place in one if one[place].certified and place in other]
-            both = [(one[place], other[place]) for place in places if other[place].certified]
-            if both:
-                yield both
+    """Yield the cells that both have certified, for each pair of runs of one process and repeat.
+
+    Pairs without a flagged run are preferred.
+    """
+    others = {run.pair: run for run in _measured(below)}
+    pairs = [(run, others[run.pair]) for run in _measured(above) if run.pair in others]
+    for run, its in [each for each in pairs if not (each[0].flagged or each[1].flagged)] or pairs:
+        one, other = cells(run), cells(its)
+        places = [place for place in one if one[place].certified and place in other]
+        both = [(one[place], other[place]) for place in places if other[place].certified]
+        if both:
+            yield both
+
+
+def _measured(group: Group) -> list[MeasuredRun]:
+    return [run for run in group.runs if cells(run) and group.conditions in (None, run.conditions)]

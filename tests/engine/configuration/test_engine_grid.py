@@ -8,7 +8,7 @@ from engine_support import refusal
 from support import rows_of
 from svmrepro.workflow.analysis.grids import cells, shared_cells
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.runs import Group, MeasuredRun, read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.judgement._grid_quantities import PER_ITERATION, grid_ratio, grid_share
@@ -111,6 +111,19 @@ def test_table_and_figure_show_certified_cells_and_compare_what_both_solved(meas
     assert len(shared) == certified
     for suffix, path in paths.figure(config, "grid", "grid-cells").items():
         assert suffix == "json" or path.stat().st_size > 10_000
+
+
+def test_a_flagged_repeat_costs_no_pair(measured):
+    config, _ = measured
+    collect.run(config, "grid")
+    runs = read_runs([paths.measurements(config, "grid", NAME)])
+    short, warm = (runs.group(NAME, label, 60) for label in ("short", "smo-newton-warm"))
+    (before,) = shared_cells(short, warm)  # "short" has one repeat
+    flagged = (
+        MeasuredRun({**run.fields, "flagged": flag})
+        for run, flag in zip(warm.runs, ("true", "false"), strict=True)
+    )
+    assert list(shared_cells(short, Group(tuple(flagged)))) == [before]
 
 
 def test_claims_count_the_cells_of_a_grid(measured):
