@@ -1,4 +1,4 @@
-"""Passes over the active set: second-order selection of j, the gradient update, the extremes.
+"""Passes over the active set: second-order selection of j, the gradient update, the extremes (which give i).
 
 The loops are written to vectorise, without branches that depend on an entry. A maximum is first computed over
 spans of 512 entries, as a select that compiles to one instruction; its position is then searched, with the

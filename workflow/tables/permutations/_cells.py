@@ -1,4 +1,4 @@
-"""Cells common to the tables over permutations: problem names, counts, p-values."""
+"""Cells common to the tables over permutations: problems, counts, p-values; marks: `paired`, `variants`."""
 
 from __future__ import annotations
 
