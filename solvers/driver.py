@@ -26,6 +26,7 @@ _FIRST_SLICE = 200_000  # entries read in the first slice: about 0.2 ms to 1 ms
 _LARGEST_SLICE = 2**27
 # By how much slices grow at most. Each costs about 20 us; a trace of a short run needs more than two.
 _GROWTH, _GROWTH_TRACED = 16.0, 4.0
+_FADING = 0.9  # of the slowest slice's seconds for an entry, from slice to slice
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
@@ -257,7 +258,8 @@ def _drive(
         before = now
         status = solver.advance(run, work, step_limit)
         now = clock() - started
-        if now - before > _SLICE_SECONDS / 4:
+        slowest *= _FADING
+        if before > 0.0 and now - before > _SLICE_SECONDS / 4:  # the first one may have loaded code
             slowest = max(slowest, (now - before) / work)
         work = _next_slice(work, now - before, slowest, _GROWTH_TRACED if trace else _GROWTH)
         if points is not None:
@@ -282,7 +284,7 @@ def _next_slice(work: int, seconds: float, slowest: float, growth: float) -> int
     """Return the work of the next slice.
 
     It follows the time of the last one, which may have ended early, and allows for the ``slowest`` that took
-    long: its seconds for each entry.
+    long of late: its seconds for each entry.
     """
     factor = _SLICE_SECONDS / max(seconds, 1e-6)
     most = min(_LARGEST_SLICE, 2.0 * _SLICE_SECONDS / slowest if slowest else math.inf)

@@ -148,6 +148,7 @@ def test_another_process_widens_ratios():
     assert wide.low == pytest.approx(3 * np.exp(-np.hypot(np.log(2), half)))
     assert wide.high == pytest.approx(exact.high)
     assert across_processes(Interval(3.0)) == Interval(3.0)
+    assert across_processes(Interval(2.7, -1.0, 6.4)) == Interval(2.7, -1.0, 6.4)
     assert across_processes(Interval.exact(1.0), 4).high == pytest.approx(np.exp(half / 2))
 
 
