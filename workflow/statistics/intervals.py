@@ -96,10 +96,11 @@ PROCESS_SPREAD = 0.05
 
 Repeats in one process share their memory pages and the state of the machine, so their scatter does not show
 it. Taken from two runs of Platt 1998 on one kind of processor (November 2026): of the 615 ratios that they
-share, 20.8 % differed by more than the intervals of the repeats allow, 5.7 % with a deviation of 0.04, 3.4 %
-with 0.05. The runs were of neighbouring commits, so that small changes of the code are in it; of ratios by
-the same code (Joachims 2006, Glasmachers 2008) 3.6 % and 1.2 % differed without it. It is thus cautious. See Kalibera and Jones 2013, *Rigorous Benchmarking in Reasonable Time* (ISMM), on the levels of
-such a variation.
+share, 20.8 % differed by more than the intervals of the repeats allow, 5.7 % with a deviation of 0.04, 3.4
+% with 0.05. The runs were of neighbouring commits, so that small changes of the code are in it; of ratios
+by the same code (Joachims 2006, Glasmachers 2008) 3.6 % and 1.2 % differed without it. It is thus cautious.
+See Kalibera and Jones 2013, *Rigorous Benchmarking in Reasonable Time* (ISMM), on the levels of such a
+variation.
 """
 
 _STUDENT = (
