@@ -19,7 +19,7 @@ class Section:
 def read_glossary(file: Path | None = None) -> list[Section]:
     """Return the sections of a glossary in Markdown; None for the project's own."""
     sections: list[Section] = []
-    for line in (file or Path(__file__).with_name("glossary.md")).read_text().splitlines():
+    for line in (file or Path(__file__).with_name("glossary.md")).read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             sections.append(Section(line[3:]))
         elif (row := re.fullmatch(r"\| (.+) \| (.+) \|", line)) and row[1] != "term" and row[1][:3] != "---":

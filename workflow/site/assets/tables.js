@@ -46,7 +46,7 @@ const tableOptions = (table) => {
     },
   };
 };
-// Filter and order of a table stand in the address, so that a copied link shows the same rows.
+// The search and the order of a table stand in the address, so that a copied link shows the same rows.
 const keepInAddress = (api, place) => {
   const [filter, order] = ["filter", "order"].map((name) => (place ? `${name}-${place}` : name));
   const given = new URLSearchParams(location.hash.slice(1));
@@ -55,10 +55,11 @@ const keepInAddress = (api, place) => {
   if (way && api.column(column).any()) api.order([Number(column), way]);
   if (given.get(filter) || way) api.draw();
   api.on("draw", () => {
-    const now = new URLSearchParams(location.hash.slice(1));
+    // A plain anchor gives way to a filter, and stays where there is none.
+    const now = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     const [ordered] = api.order();
     for (const [name, value] of [[filter, api.search()], [order, ordered?.[1] ? `${ordered[0]},${ordered[1]}` : ""]]) value ? now.set(name, value) : now.delete(name);
-    history.replaceState(null, "", `${location.pathname}${location.search}${now.size ? `#${now}` : ""}`);
+    if (now.size || location.hash.includes("=")) history.replaceState(null, "", `${location.pathname}${location.search}${now.size ? `#${now}` : ""}`);
   });
 };
 // A table that is filled by a script gets its header first.
