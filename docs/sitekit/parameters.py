@@ -13,7 +13,7 @@ BEGIN, END = "<!-- made by docs/sitekit/parameters.py -->\n", "<!-- end -->\n"
 
 def table() -> str:
     """Return the table: key, default, meaning."""
-    meanings = yaml.safe_load((CONFIG / "schema.yaml").read_text(encoding="utf-8"))["config"]
+    meanings = yaml.safe_load((CONFIG / "keys.yaml").read_text(encoding="utf-8"))["config"]
     defaults = yaml.safe_load((CONFIG / "config.yaml").read_text(encoding="utf-8"))
     rows = [
         f"| `{key}` | {_value(defaults, key)} | {' '.join(text.split())} |" for key, text in meanings.items()

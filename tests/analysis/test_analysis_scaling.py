@@ -81,6 +81,22 @@ def test_noise_covers_the_truth_on_a_line_and_finds_a_bent_one(repeats):
     assert bent / trials <= 0.085
 
 
+def test_noise_includes_what_repeats_of_one_process_do_not_show():
+    rng = np.random.default_rng(1)
+    sizes = np.geomspace(1000, 20000, 8).astype(int)
+    trials, hits, bent, bent_without = 300, 0, 0, 0
+    for _ in range(trials):
+        runs = draw(rng, sizes, 3, 0.0, 0.01)
+        series = {n: list(np.array(v) * np.exp(rng.normal(0.0, 0.05))) for n, v in runs.items()}
+        slope = np.polyfit(np.log(sizes), np.log([np.median(series[n]) for n in sizes]), 1)[0]
+        noise = noise_of_slope(series, 0.05)
+        hits += abs(slope - 2.0) <= noise.half
+        bent += noise.bent
+        bent_without += noise_of_slope(series).bent
+    assert 0.91 <= hits / trials <= 0.995  # 95 % is nominal; three standard errors are 3.8 %
+    assert bent / trials <= 0.09 and bent_without / trials >= 0.9
+
+
 def test_noise_of_counts_and_of_single_runs():
     assert noise_of_slope({100: [5.0, 5.0], 200: [20.0], 400: [80.0]}) == SlopeNoise(0.0, False)
     assert noise_of_slope({100: [5.0, 5.0], 200: [21.0], 400: [80.0]}) == SlopeNoise(0.0, True)

@@ -121,6 +121,21 @@ def test_a_run_that_is_stopped_twice_ends_in_one_line_and_goes_on(tmp_path):
     assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 12
 
 
+def test_a_run_that_is_terminated_ends_the_job_under_way_and_says_so(tmp_path):
+    settings(tmp_path, slow(0.2), sizes=(20, 40), repeats=3)
+    with started(tmp_path) as process:
+        wait_for(lambda: journal_lines(tmp_path))
+        process.terminate()
+        said, _ = process.communicate(timeout=240)
+    lines = [line for line in said.splitlines() if "stop" in line]
+    assert process.returncode == 128 + signal.SIGTERM and lines[-1] == STOPPED, said
+    assert lines[0].startswith("stopping when the steps under way have ended")
+    assert len(journal_lines(tmp_path)) == 6
+    ended = svmrepro(tmp_path, *RUN, **COMPILED)
+    assert ended.returncode == 0, ended.stderr
+    assert len(journal_lines(tmp_path)) == 6
+
+
 def test_a_second_run_waits_for_the_first_and_measures_nothing_again(tmp_path):
     settings(tmp_path, slow(0.5), sizes=(20, 40))
     with started(tmp_path) as first:

@@ -28,6 +28,8 @@ experiments:
         (["compare", "nowhere.zip"], "against: nowhere.zip: nowhere.zip: no such file or directory"),
         (["compare", "results/reference/default", "results/reference/paper"],
          "compare: one other run is compared, not 2: results/reference/default results/reference/paper"),
+        (["compare", "results/reference/default", "--config", "against=results/reference/paper"],
+         "compare: one other run is compared, not 2: results/reference/default results/reference/paper"),
         (["noise-linear", "--config", "mirror=/nowhere"],
          "mirror: /nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
         (["noise-linear", "--cores", "0"], "--cores: must be positive, not 0"),

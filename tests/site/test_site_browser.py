@@ -113,6 +113,26 @@ def test_a_copied_address_shows_the_same_rows(page):
     page.wait_for_function("!location.hash.includes('filter')")
 
 
+def test_a_filter_of_a_column_stands_in_the_address(page):
+    page.goto(PAGES["experiment"])
+    rows = page.locator("#records tbody tr")
+    expect(rows).to_have_count(4)
+    page.get_by_role("button", name="Filter: CPU seconds").first.click()
+    page.get_by_role("combobox").last.select_option("greater")
+    page.locator(".dtcc-dropdown input").first.fill("0")
+    page.wait_for_function("/column\\d+=num%3Agreater%3A0/.test(location.hash)")
+    page.keyboard.press("Escape")
+    page.get_by_role("searchbox").first.fill("chunking")
+    page.wait_for_function("location.hash.includes('filter=chunking')")
+    page.reload()
+    expect(rows).to_have_count(2)
+    assert "greater" in page.url
+    address = page.url.replace("greater", "less").replace("filter=chunking&", "")
+    page.evaluate("address => { location.href = address; }", address)  # on the same page
+    expect(page.get_by_text("no row fits")).to_be_visible()
+    assert "column" in page.url
+
+
 def test_a_figure_zooms_and_keeps_the_numbers_of_a_mark(page):
     page.goto(PAGES["figure"])
     plot = page.locator("#panels .plot").first

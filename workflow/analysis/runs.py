@@ -306,6 +306,22 @@ def pairs(
     paired only if no pair shares a process (a job was killed in the middle of a row) and the conditions are
     the same.
     """
+    numbers = [
+        (a.number(quantity), b.number(quantity)) for a, b in _paired(first, second, quantity, anywhere)
+    ]
+    kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
+    return [a for a, _ in kept], [b for _, b in kept]
+
+
+def processes(first: Group, second: Group) -> int:
+    """Return the number of processes that measured the pairs of two contenders' seconds, at least 1."""
+    return max(1, len({run.pair[0] for run, _ in _paired(first, second, CPU, anywhere=True)}))
+
+
+def _paired(
+    first: Group, second: Group, quantity: str, anywhere: bool
+) -> list[tuple[MeasuredRun, MeasuredRun]]:
+    """Return the runs that `pairs` compares."""
     timed = quantity in (CPU, WALL)
     both = _matched(first, second, 1 if anywhere and not timed else 0)
     if timed:
@@ -313,14 +329,7 @@ def pairs(
         both = both or [(a, b) for a, b in _matched(first, second, 1) if a.conditions == b.conditions]
         both = [(a, b) for a, b in both if first.conditions in (None, a.conditions)]
         both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
-    numbers = [(a.number(quantity), b.number(quantity)) for a, b in both]
-    kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
-    return [a for a, _ in kept], [b for _, b in kept]
-
-
-def processes(first: Group, second: Group) -> int:
-    """Return the number of processes in which two contenders solved their problem, at least 1."""
-    return max(1, len({run.pair[0] for run in first.solved} & {run.pair[0] for run in second.solved}))
+    return both
 
 
 def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:

@@ -91,7 +91,7 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
     import os
 
     from svmrepro import datasets
-    from svmrepro.datasets.validation import did_you_mean
+    from svmrepro.datasets.input_checks import did_you_mean
     from svmrepro.workflow.joining import bench_settings
 
     if name in datasets.names():

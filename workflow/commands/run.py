@@ -5,7 +5,7 @@ a file. Options of Snakemake follow: `--dry-run` lists the jobs, `--list-target-
 
     svmrepro run                            the main job, at the default scale
     svmrepro run platt1998 --scale smoke    one paper, at toy sizes
-    svmrepro run --config repeats=5         another setting, see config/schema.yaml
+    svmrepro run --config repeats=5         another setting, see config/keys.yaml
     svmrepro run -s smo -s my_package.training:train -d adult
                                             some solvers, also your own, on some data sets
 

@@ -1,4 +1,4 @@
-"""Types of the configuration files; ``config/schema.yaml`` explains each key.
+"""Types of the configuration files; ``config/keys.yaml`` explains each key.
 
 UNSET marks a field that was not given. If that differs from null, null is not the default.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
-from svmrepro.datasets.validation import Fault, pattern, shown
+from svmrepro.datasets.input_checks import Fault, pattern, shown
 from svmrepro.workflow.configuration.model import HeldOut
 
 T = TypeVar("T")

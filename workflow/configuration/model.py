@@ -5,7 +5,7 @@ A configuration is merged from ``config/config.yaml`` (the default scale), the f
 each paper's ``config/experiments/<paper>.yaml``. :func:`load_config` merges and checks everything. The steps
 read the result from a JSON file with :func:`read_config`, in a few milliseconds.
 
-``config/schema.yaml`` describes the fields; the records note what differs after reading.
+``config/keys.yaml`` describes the fields; the records note what differs after reading.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROTOCOL = 1
 DEFAULT_SCALE = "default"
 
 #: Files of the folder that are not scales, and a name reserved in the results folder.
-_NO_SCALES = frozenset({"config", "schema", "reference"})
+_NO_SCALES = frozenset({"config", "keys", "reference"})
 
 
 def protocol_of(pin: bool | tuple[int, ...], shuffle: int | None) -> str:

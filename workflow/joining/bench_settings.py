@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import yaml
 from svmrepro import datasets
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.datasets.readers.npz import write_npz
-from svmrepro.datasets.validation import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import config_dir

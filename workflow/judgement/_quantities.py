@@ -25,7 +25,13 @@ from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics import Interval, across_processes, fit_power_law, noise_of_slope
+from svmrepro.workflow.statistics import (
+    PROCESS_SPREAD,
+    Interval,
+    across_processes,
+    fit_power_law,
+    noise_of_slope,
+)
 
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:
@@ -262,7 +268,7 @@ def _exponent(
 def _noise(
     results: Results, fits: Sequence[tuple[str, str]], quantity: str, *, own: bool = False
 ) -> float | None:
-    """Return the half-width of an exponent's interval, or of a difference's, by the repeats' scatter alone.
+    """Return the half-width of an exponent's interval, or of a difference's, by the scatter of runs alone.
 
     It is None if it is not known, or if the points of all ``fits`` may lie on a line.
     """
@@ -271,7 +277,8 @@ def _noise(
         interval = _exponent(results, name, contender, quantity, own=own)
         if isinstance(interval, str) or interval.high is None:
             return None
-        noise = noise_of_slope(_series(results, name, contender, quantity, own=own))
+        spread = PROCESS_SPREAD if quantity == CPU else 0.0
+        noise = noise_of_slope(_series(results, name, contender, quantity, own=own), spread)
         if noise is None:
             return None
         bent |= noise.bent

@@ -52,6 +52,8 @@ class RunCost:
         if self.runs:
             text += f", {plural(self.runs, 'run')}"
         text += f", {'time not known yet' if seconds is None else f'about {duration(seconds)}'}"
+        if seconds is not None and not self._plan.workflow.local_exec:
+            text += " one after the other, without the time in the queue"
         if seconds is not None and seconds >= LONG and scale != "smoke":
             text += "; toy sizes, in minutes: --scale smoke"
         return text

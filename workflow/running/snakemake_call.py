@@ -79,8 +79,9 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
             layers.append(("the command line", {"papers": sorted(named)}))
         targets = targets - named
         if goal == "compare" and (runs := sorted(filter(_is_run, targets))):
-            if len(runs) > 1:
-                raise StepError(f"compare: one other run is compared, not {len(runs)}: {' '.join(runs)}")
+            options = (layer.get("against") for source, layer in layers if source == "--config")
+            if len(every := [*runs, *map(str, filter(None, options))]) > 1:
+                raise StepError(f"compare: one other run is compared, not {len(every)}: {' '.join(every)}")
             layers.append(("the command line", {"against": _found(runs[0])}))
             targets -= set(runs)
         targets.add(goal)
@@ -119,7 +120,13 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
     with _output_in(output) as stream, tempfile.TemporaryDirectory(prefix="svmrepro-") as folder:
         line = StatusLine(stream, lambda: progress.state())
         progress = RunProgress(plan, line.say, open_errors(output))
-        plan.tell, plan.on_start = line.say, progress.begin
+        terminated: list[int] = []
+
+        def begin() -> None:
+            _explain_termination(line.say, terminated)
+            progress.begin()
+
+        plan.tell, plan.on_start = line.say, begin
         settings.logger = [install(progress.event)]
         os.environ[ANSWERS] = folder
         line.start()
@@ -136,6 +143,9 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
         answer = "".join(path.read_text(encoding="utf-8") for path in answers)
     if interrupted:
         raise KeyboardInterrupt
+    if terminated and not ended and not progress.jobs_failed:
+        print(STOPPED, file=sys.stderr)
+        return 128 + terminated[0]
     if answer:
         print(answer, end="", flush=True)
     if progress.nothing:
@@ -143,13 +153,31 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
     if ended and not answer:
         print(closing(plan.config, progress.experiments()))
     if not ended and not answer and progress.jobs_failed:
-        print(f"failed: {_log_hint(output)}; the same command tries only what is missing", file=sys.stderr)
+        print(
+            f"failed: {_log_hint(plan, output)}; the same command tries only what is missing", file=sys.stderr
+        )
     return 0 if ended else 1
 
 
-def _log_hint(output: Path) -> str:
-    logs = sorted(Path(".snakemake/log").glob("*.log"))
-    return f"all messages are in {output}" + (f" and {logs[-1]}" if logs else "")
+def _log_hint(plan: Any, output: Path) -> str:
+    files = plan.workflow.logger_manager.get_logfile() if plan.workflow is not None else []
+    return " and ".join([f"all messages are in {output}", *(str(_shown(Path(file))) for file in files)])
+
+
+def _explain_termination(say: Callable[[str], None], met: list[int]) -> None:
+    """At SIGTERM, record it and say what Snakemake, whose handler is in place by now, does about it."""
+    import signal
+
+    finish = signal.getsignal(signal.SIGTERM)
+
+    def handler(number: int, frame: Any) -> None:
+        if not met:
+            say("stopping when the steps under way have ended; Ctrl-C or kill -INT stops at once")
+        met.append(number)
+        if callable(finish):
+            finish(number, frame)
+
+    signal.signal(signal.SIGTERM, handler)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ paired_tests  signed-rank tests and Holm's correction
 
 from svmrepro.workflow.statistics.intervals import (
     FEWEST_SPREAD,
+    PROCESS_SPREAD,
     Interval,
     Scatter,
     across_processes,
@@ -39,6 +40,7 @@ __all__ = [
     "FEWEST_SIZES",
     "FEWEST_SPREAD",
     "LARGER",
+    "PROCESS_SPREAD",
     "SIGNIFICANCE",
     "SMALLER",
     "Fit",

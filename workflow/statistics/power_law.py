@@ -30,10 +30,10 @@ With fewer than three points there is no interval; with a single point there is 
 
 How much of it is noise
 -----------------------
-:func:`noise_of_slope` tells the half-width that the repeats alone would give (Student's
-distribution, variance of the logarithms pooled over the sizes), and whether the medians miss
-their line by more than that: the F-test of lack of fit, at 0.05. Then more repeats would not
-narrow the interval much.
+:func:`noise_of_slope` tells the half-width that the scatter of the runs alone would give (Student's
+distribution, variance of the logarithms pooled over the sizes, and for seconds that between processes), and
+whether the medians miss their line by more than that: the F-test of lack of fit, at 0.05. Then more repeats
+would not narrow the interval much.
 
 References
 ----------
@@ -142,19 +142,21 @@ def fit_power_law(
 
 @dataclass(frozen=True)
 class SlopeNoise:
-    """What the scatter of the repeats alone says about an exponent."""
+    """What the scatter of the runs alone says about an exponent."""
 
     half: float  # half-width of the 95 % interval that it would give
     bent: bool  # whether the points miss their line by more than it explains
 
 
 def noise_of_slope(
-    series: Mapping[int, Sequence[float]] | Mapping[float, Sequence[float]],
+    series: Mapping[int, Sequence[float]] | Mapping[float, Sequence[float]], spread: float = 0.0
 ) -> SlopeNoise | None:
-    """Return what the repeats alone say about an exponent.
+    """Return what the scatter of the runs alone says about an exponent.
 
-    A size with one run has the scatter of the others. Nothing is known, None, if no size has two runs, or if
-    there are fewer than three sizes. Sizes with a value that has no logarithm are left out.
+    ``spread`` is the standard deviation of the logarithm of a size's value that its repeats do not show, as
+    they share a process (`svmrepro.workflow.statistics.intervals.PROCESS_SPREAD`). A size with one run has
+    the scatter of the others. Nothing is known, None, if no size has two runs, or if there are fewer than
+    three sizes. Sizes with a value that has no logarithm are left out.
     """
     arrays = {n: np.asarray(values, dtype=np.float64) for n, values in series.items() if len(values)}
     logs = {math.log(n): np.log(v) for n, v in arrays.items() if bool(np.all((v > 0) & np.isfinite(v)))}
@@ -167,10 +169,15 @@ def noise_of_slope(
     weights = centred / float(centred @ centred)
     # a median of three values or more has at most pi / 2 times the variance of their mean
     shares = np.array([(math.pi / 2 if v.size > 2 else 1.0) / v.size for v in logs.values()])
-    half = student_quantile(freedom) * math.sqrt(pooled * float(weights**2 @ shares))
+    variances = pooled * shares + spread**2
+    half = student_quantile(freedom) * math.sqrt(float(weights**2 @ variances))
     residuals = y - y.mean() - centred * float(weights @ y)
-    missed = float((residuals**2 / shares).sum()) / (m - 2)
-    return SlopeNoise(half, missed > _ROUNDING and missed > pooled * _f_quantile(m - 2, freedom))
+    far = residuals**2 > _ROUNDING
+    if not far.any():
+        return SlopeNoise(half, False)
+    with np.errstate(divide="ignore"):
+        missed = float((residuals[far] ** 2 / variances[far]).sum()) / (m - 2)
+    return SlopeNoise(half, missed > _f_quantile(m - 2, freedom))
 
 
 def _f_quantile(above: int, below: int) -> float:

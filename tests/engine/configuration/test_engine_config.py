@@ -128,14 +128,14 @@ def test_every_key_is_described():
         "contender": structs.ContenderSettings,
         "artefact": structs.ArtefactSettings,
     }
-    described = read_yaml(config_dir() / "schema.yaml")
+    described = read_yaml(config_dir() / "keys.yaml")
     assert {name: set(keys) for name, keys in described.items()} == {
         name: set(kind.__struct_fields__) for name, kind in kinds.items()
     }
 
 
 def test_no_text_with_a_pattern_stands_beside_a_list():
-    """Nor beside a mapping: msgspec crashes when it frees such a type, see validation.pattern."""
+    """Nor beside a mapping: msgspec crashes when it frees such a type, see input_checks.pattern."""
     roots = (structs.Settings, structs.PaperFile, RegistryKeys)
     left = list(inspect.multi_type_info(roots))
     seen = []

@@ -11,6 +11,7 @@ const tableOptions = (table) => {
   // A table that is seen at a glance needs no filter.
   const few = (table.tBodies[0]?.rows.length ?? 99) < 8;
   const many = table.tBodies[0] ? table.tBodies[0].rows.length > 150 : true;
+  const place = [...document.querySelectorAll("table.data, table.records")].indexOf(table);
   return {
     paging: many,
     pageLength: 50,
@@ -18,6 +19,9 @@ const tableOptions = (table) => {
     order: [],
     autoWidth: false,
     titleRow: false,
+    stateSave: true,
+    stateLoadCallback: () => fromAddress(place),
+    stateSaveCallback: (_, state) => toAddress(place, state),
     layout: { topStart: few ? null : "search", topEnd: few ? null : "info", bottomStart: many ? "paging" : null, bottomEnd: null },
     language: { search: "", searchPlaceholder: "Filter the rows", info: "_TOTAL_ rows", infoFiltered: "of _MAX_", infoEmpty: "no row", emptyTable: "no rows", zeroRecords: "no row fits" },
     columnDefs: [
@@ -42,26 +46,45 @@ const tableOptions = (table) => {
       scroll.setAttribute("aria-label", `${table.getAttribute("aria-label")}, scrollable`);
       table.replaceWith(scroll);
       scroll.append(table);
-      keepInAddress(this.api(), [...document.querySelectorAll("table.data, table.records")].indexOf(table));
     },
   };
 };
-// The search and the order of a table stand in the address, so that a copied link shows the same rows.
-const keepInAddress = (api, place) => {
-  const [filter, order] = ["filter", "order"].map((name) => (place ? `${name}-${place}` : name));
-  const given = new URLSearchParams(location.hash.slice(1));
-  const [, column, way] = given.get(order)?.match(/^(\d+),(asc|desc)$/) ?? [];
-  if (given.get(filter)) api.search(given.get(filter));
-  if (way && api.column(column).any()) api.order([Number(column), way]);
-  if (given.get(filter) || way) api.draw();
-  api.on("draw", () => {
-    // A plain anchor gives way to a filter, and stays where there is none.
-    const now = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
-    const [ordered] = api.order();
-    for (const [name, value] of [[filter, api.search()], [order, ordered?.[1] ? `${ordered[0]},${ordered[1]}` : ""]]) value ? now.set(name, value) : now.delete(name);
-    if (now.size || location.hash.includes("=")) history.replaceState(null, "", `${location.pathname}${location.search}${now.size ? `#${now}` : ""}`);
-  });
+// What filters and orders a table stands in the address, so that a copied link shows the same rows:
+// filter=WORDS, order=COLUMN,WAY, column3=TYPE:LOGIC:VALUE and values3=VALUE, with -1 after the name for the second table.
+const partOfAddress = (name, place) => (place ? `${name}-${place}` : name);
+const fromAddress = (place) => {
+  const columnControl = {};
+  const state = { time: Date.now(), columnControl };
+  for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+    const [, name, column, table] = key.match(/^(filter|order|column|values)(\d*)(?:-(\d+))?$/) ?? [];
+    if (!name || Number(table ?? 0) !== place) continue;
+    const [, at, way] = value.match(/^(\d+),(asc|desc)$/) ?? [];
+    const [, type, logic, given] = value.match(/^(\w+):(\w+):(.*)$/s) ?? [];
+    if (name === "filter") state.search = { search: value };
+    else if (name === "order" && way) state.order = [[Number(at), way]];
+    else if (name === "column" && type) columnControl[column] = { searchInput: { type, logic, value: given } };
+    else if (name === "values") (columnControl[column] ??= { searchList: [] }).searchList?.push(value);
+  }
+  return state;
 };
+const toAddress = (place, state) => {
+  // A plain anchor gives way to a filter, and stays where there is none.
+  const before = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+  const own = new RegExp(`^(filter|order|(column|values)\\d+)${place ? `-${place}` : ""}$`);
+  const now = new URLSearchParams([...before].filter(([key]) => !own.test(key)));
+  const add = (name, value) => now.append(partOfAddress(name, place), value);
+  if (state.search.search) add("filter", state.search.search);
+  if (state.order[0]?.[1]) add("order", state.order[0].join());
+  for (const [column, { searchInput, searchList }] of Object.entries(state.columnControl ?? {})) {
+    if (searchInput && (searchInput.value || /mpty/.test(searchInput.logic))) add(`column${column}`, `${searchInput.type}:${searchInput.logic}:${searchInput.value}`);
+    for (const value of searchList ?? []) add(`values${column}`, value);
+  }
+  if (now.size || location.hash.includes("=")) history.replaceState(null, "", `${location.pathname}${location.search}${now.size ? `#${now}` : ""}`);
+};
+// An address with other filters on the same page, typed or clicked.
+addEventListener("hashchange", ({ oldURL, newURL }) => {
+  if (/#.*=/.test(oldURL) || /#.*=/.test(newURL)) location.reload();
+});
 // A table that is filled by a script gets its header first.
 const headTable = (table, headers) => {
   const row = table.createTHead().insertRow();
