@@ -22,7 +22,7 @@ permutations       random orders of the examples, and nested subsets
 registry/          the data sets that are known by name
 sparse_builder     sparse matrices built piece by piece
 dataset            the types ``Dataset`` and ``ExampleSet``
-input_checks       checks of all structured input and their messages, also those about the configuration
+yaml_checks        checks of YAML and other structured files, also of the configuration; their messages
 files, errors      atomic writing and checksums; one-line errors
 locks              locks between processes
 """

@@ -1,4 +1,4 @@
-"""How steps fail: one line that a user can act on, and exit code 1."""
+"""How steps and commands fail: one line that a user can act on, and exit code 1."""
 
 from __future__ import annotations
 

@@ -63,7 +63,6 @@ from importlib import resources
 from typing import Any
 
 from msgspec import Struct, structs
-from svmrepro.datasets.input_checks import Fault, Key, check_known, convert, did_you_mean
 from svmrepro.datasets.registry.model import (
     APART,
     SUFFIXES,
@@ -82,6 +81,7 @@ from svmrepro.datasets.registry.model import (
     RegistryKeys,
     SourceKeys,
 )
+from svmrepro.datasets.yaml_checks import Fault, Key, check_known, convert, did_you_mean
 
 
 class RegistryError(ValueError):

@@ -20,8 +20,8 @@ from sitekit.examples import Examples
 from sitekit.main_findings import main_findings
 from sitekit.numbers import FILTERS, Numbers
 from sitekit.papers import PaperPage
+from sitekit.site_links import TextError, Texts
 from sitekit.solvers import algorithm_modules, constant, other_modules, solver_table
-from sitekit.texts import TextError, Texts
 
 #: ``{#`` begins the name of a heading in Markdown, so comments begin otherwise.
 _JINJA = jinja2.Environment(

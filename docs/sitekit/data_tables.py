@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from svmrepro import datasets
 from svmrepro.workflow.analysis.measurement_columns import FIELDS
 
-from sitekit.texts import TextError, Texts
+from sitekit.site_links import TextError, Texts
 
 
 def data_set_table(texts: Texts) -> str:

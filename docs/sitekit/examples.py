@@ -7,7 +7,7 @@ import io
 import re
 from typing import Any
 
-from sitekit.texts import TextError, Texts
+from sitekit.site_links import TextError, Texts
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

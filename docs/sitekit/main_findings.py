@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sitekit.texts import TextError, Texts
+from sitekit.site_links import TextError, Texts
 
 #: How many findings are shown.
 COUNT = 3

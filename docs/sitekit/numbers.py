@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from svmrepro.workflow.judgement.claims import BENT, VERDICTS
 
-from sitekit.texts import TextError
+from sitekit.site_links import TextError
 
 _RUN = re.compile(
     r"last measured (?P<date>\S+); (?P<machine>.+?); commit (?P<commit>\w+\+?(?:, \w+\+?)*); "

@@ -24,7 +24,7 @@ from svmrepro.workflow.judgement.claims import (
     after_number,
 )
 
-from sitekit.texts import TextError, Texts
+from sitekit.site_links import TextError, Texts
 
 #: The reference run of the first of these scales is shown; the others are named.
 SCALES = ("paper", "default", "smoke")

@@ -16,7 +16,7 @@ from svmrepro.workflow.site import rule_graph
 
 from sitekit import parameters
 from sitekit.numbers import FILTERS, Numbers, filled
-from sitekit.texts import TextError
+from sitekit.site_links import TextError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: Each text and its template, both relative to the repository.

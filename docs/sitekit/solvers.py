@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from svmrepro.solvers import SOLVERS
 
-from sitekit.texts import Texts
+from sitekit.site_links import Texts
 
 #: Modules that are described with the names of the package.
 _ELSEWHERE = {"__init__", "sklearn_classifier", "kernel", "problem", "registry", "solution"}

@@ -65,15 +65,15 @@ def may_be_single(problem: Problem) -> bool:
 
 def row_error(problem: Problem) -> float:
     """Return a bound on the error of a kernel value in a row in single precision."""
-    return float(problem.layout("single rows", _single_rows)[1])
+    return float(problem.layout("single rows", _rows_and_error)[1])
 
 
 def single_panel(problem: Problem) -> Panel:
     """Return the panel for rows in single precision, in the original order."""
-    return problem.layout("single rows", _single_rows)[0]  # type: ignore[no-any-return]
+    return problem.layout("single rows", _rows_and_error)[0]  # type: ignore[no-any-return]
 
 
-def _single_rows(problem: Problem) -> tuple[Panel, float]:
+def _rows_and_error(problem: Problem) -> tuple[Panel, float]:
     panel: Panel = problem.layout("panel", build_panel)
     rounded = panel, SINGLE_ROUNDING * largest_value(problem.kernel, problem.prepare())
     values = panel.tiles.values

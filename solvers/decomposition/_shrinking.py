@@ -1,5 +1,7 @@
 """Shrinking of the active set: which examples can leave it, and the change of order.
 
+This is the rule of `second_order`; SVM-light's is ``mark_calm`` in `svmlight._iteration`.
+
 Shrinking is due when `_second_order_iteration` says so. `second_order` then removes the marked examples; the
 way back is in `_restoring`.
 """

@@ -11,7 +11,7 @@ from docs_support import PROJECT, run
 from report_browser import Watched, chromium
 from sitekit.main_findings import main_findings
 from sitekit.papers import PaperPage
-from sitekit.texts import Texts
+from sitekit.site_links import Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
 

@@ -6,7 +6,7 @@ import pytest
 from docs_support import PROJECT, text_of
 from sitekit.numbers import Numbers
 from sitekit.root_texts import TEXTS, written
-from sitekit.texts import TextError
+from sitekit.site_links import TextError
 
 #: What may have a digit in a template: names of papers, of their parts and of data sets.
 NAMES = (

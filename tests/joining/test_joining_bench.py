@@ -47,14 +47,14 @@ def table(tmp_path):
 
 
 def test_rows_of_a_file_are_drawn_at_random(table, tmp_path):
-    found = bench_settings.own_file(table, tmp_path / "own", 100, {0.0: -1.0, 1.0: 1.0}, "sick")
+    found = bench_settings.sample_of_file(table, tmp_path / "own", 100, {0.0: -1.0, 1.0: 1.0}, "sick")
     assert (found.rows, found.of, found.name) == (100, 200, "mine")
     with np.load(found.own["path"]) as stored:
         rows, y = stored["X"], stored["y"]
     assert {-1.0, 1.0} == set(y[:20]), "every size holds both classes"
     whole = datasets.load("mine").X.tolist()
     assert all(row in whole for row in rows.tolist()) and len(np.unique(rows, axis=0)) == 100
-    again = bench_settings.own_file(table, tmp_path / "own", 50, {0.0: -1.0, 1.0: 1.0}, "sick")
+    again = bench_settings.sample_of_file(table, tmp_path / "own", 50, {0.0: -1.0, 1.0: 1.0}, "sick")
     with np.load(again.own["path"]) as stored:
         assert np.array_equal(stored["X"], rows[:50])
 
@@ -150,4 +150,4 @@ def test_distances_come_from_the_trace_and_end_at_the_certificate():
 
 def test_data_that_are_not_there(tmp_path):
     with pytest.raises(StepError, match=r"gone\.csv"):
-        bench_settings.own_file(tmp_path / "gone.csv", tmp_path, None)
+        bench_settings.sample_of_file(tmp_path / "gone.csv", tmp_path, None)

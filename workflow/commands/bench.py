@@ -91,7 +91,7 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
     import os
 
     from svmrepro import datasets
-    from svmrepro.datasets.input_checks import did_you_mean
+    from svmrepro.datasets.yaml_checks import did_you_mean
     from svmrepro.workflow.joining import bench_settings
 
     if name in datasets.names():
@@ -104,7 +104,7 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
         )
     test = given.test and callers_folder.given(given.test)
     labels = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
-    return bench_settings.own_file(path, folder / "own", given.rows, labels, given.label, test)
+    return bench_settings.sample_of_file(path, folder / "own", given.rows, labels, given.label, test)
 
 
 def _sign(text: str) -> tuple[str | float, float]:

@@ -1,7 +1,7 @@
 """Write README.md, FINDINGS.md and four pages of docs/ from their templates and the reference runs' numbers.
 
-Also written are the table of keys in config/README.md, from the schema, and the graph of the rules on the
-result site, from Snakemake's.
+The work is done by `docs/sitekit/root_texts.py`. Also written are the table of keys in
+config/README.md, and the graph of the rules on the result site, from Snakemake's.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from svmrepro.datasets.input_checks import Fault, Key, convert, dotted
+from svmrepro.datasets.yaml_checks import Fault, Key, convert, dotted
 from svmrepro.workflow.errors import StepError
 
 T = TypeVar("T")

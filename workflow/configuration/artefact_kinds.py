@@ -95,7 +95,7 @@ def builder_of(paper: str, artefact: Artefact) -> Builder:
     """Return the function that builds an artefact of a paper; an unknown kind raises a StepError."""
     known = KINDS[artefact.form]
     if artefact.kind not in known:
-        from svmrepro.datasets.input_checks import (
+        from svmrepro.datasets.yaml_checks import (
             did_you_mean,  # imported late, because it takes half a second
         )
 

@@ -40,7 +40,7 @@ def timing_slots(config: Config) -> Path:
     return config.results_dir / ".timing" / re.sub(r"[^A-Za-z0-9.-]", "_", own)
 
 
-def run_lock(config: Config) -> Path:
+def run_lock_file(config: Config) -> Path:
     """Return the lock file that admits one writer at a time to the scale's results."""
     return results(config) / ".run.lock"
 

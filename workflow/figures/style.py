@@ -120,6 +120,14 @@ def contender_looks(contenders: Iterable[str]) -> dict[str, Look]:
     return {label: looks.get(label) or next(free) for label in labels}
 
 
+def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
+    """Return contender -> look: its fixed look, or one that no other has as long as there are any."""
+    labels = list(dict.fromkeys(contenders))
+    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
+    free = cycle([look for look in (*LOOKS, *SIDE_LOOKS) if look not in looks.values()])
+    return {label: looks.get(label) or next(free) for label in labels}
+
+
 DOTS: dict[str, Any] = {
     "linestyle": "-", "linewidth": 0.6, "marker": ".", "markersize": 3.2, "markeredgewidth": 0, "zorder": 3.5,
 }  # fmt: skip

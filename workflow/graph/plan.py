@@ -22,7 +22,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from svmrepro.datasets.input_checks import did_you_mean
+from svmrepro.datasets.yaml_checks import did_you_mean
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.archives import run_folder
 from svmrepro.workflow.configuration import (
@@ -114,7 +114,7 @@ class Plan:
         # The data folder is not checked: it may be complete and read-only.
         for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)
-        self._held.enter_context(lock(paths.run_lock(self.config), self._waiting))
+        self._held.enter_context(lock(paths.run_lock_file(self.config), self._waiting))
 
     def _waiting(self, owner: str) -> None:
         folder = paths.results(self.config)

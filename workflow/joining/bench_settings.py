@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import yaml
 from svmrepro import datasets
-from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.datasets.readers.npz import write_npz
+from svmrepro.datasets.yaml_checks import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import config_dir
@@ -83,7 +83,7 @@ class Bench:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the user's own solvers
 
 
-def own_file(
+def sample_of_file(
     path: Path,
     folder: Path,
     rows: int | None,

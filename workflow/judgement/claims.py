@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
-from svmrepro.datasets.input_checks import did_you_mean
+from svmrepro.datasets.yaml_checks import did_you_mean
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml

@@ -1,9 +1,9 @@
 """Measuring: runs of one contender on one problem at a time.
 
-contender_run    one run: meter, certificate; its clock is in `svmrepro.solvers.driver`
-grid_run         one run over a grid of C and gamma
+contender_run    one run: status, certificate, record; its clock is in `svmrepro.solvers.driver`
+grid_run         one run over a grid of C and gamma, with a clock of its own
 judge_matrices   kernel matrices that the certificates of several runs share
-flagged_runs     whether other load makes a run's seconds doubtful
+flagged_runs     whether other load makes a run's seconds doubtful (shown as †)
 processor_state  state of the processor and limits, recorded with each run; pinning
 instructions     counts of instructions by perf
 journal_line     the record of a run, one line of JSON

@@ -1,6 +1,7 @@
 """One run of one contender on one problem: meter, certificate, and the resulting record.
 
-The clock is in `svmrepro.solvers.driver`, for a user's solver in `svmrepro.solvers.user_functions`.
+The clock is in `svmrepro.solvers.driver`, for a user's solver in `svmrepro.solvers.user_functions`,
+for a grid in `grid_run`.
 """
 
 from __future__ import annotations

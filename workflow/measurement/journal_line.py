@@ -83,7 +83,7 @@ class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     flagged: bool
     flag_reason: str | None
     noise: dict[str, Any] = {}  # state of the processor and limits on the process; null: not readable
-    protocol: str = "1"  # of timing; seconds of different protocols are not compared
+    protocol: str = "1"  # of timing, as old lines have it; the present one is `configuration.model.PROTOCOL`
     machine: dict[str, Any]
     time: str  # ISO 8601, UTC
 

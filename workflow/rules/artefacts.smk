@@ -1,5 +1,6 @@
-# The steps tabulate and plot. One rule for all tables, or all figures, with the same inputs, and one target name for each artefact. Each
-# artefact gets a caption in the report.
+# Tables are made by the step tabulate, figures by the step plot. One rule for all tables, or all figures, with the
+# same inputs, named by Plan.maker, and one target name for each artefact. Each has an explanation in the report,
+# workflow/report/<kind>.rst.
 #
 # The forms are separate labels, not two values of one label ("form: table", "form: plot"). With two such
 # values, Snakemake's report turns the label into a switch between two views, and goes blank for results with
@@ -23,7 +24,7 @@ def outputs(paper, artefacts):
 
 
 def shown(paper, artefact, file, label, form):
-    """Mark a file for the report, with its caption and labels."""
+    """Mark a file for the report, with its explanation and labels."""
     return report(
         file,
         caption=f"../report/{artefact.kind}.rst",

@@ -16,6 +16,7 @@ from typing import Any
 
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.figures.style import distinct_looks
 
 IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
 """Fields that identify a line of the journal."""
@@ -131,7 +132,8 @@ def script(records: Sequence[Record]) -> str:
     rows = [[*record.row(), lines.setdefault((record.place, record.line), len(lines))] for record in records]
     names = {record.contender: display_name(record.contender) for record in records}
     shown = [[place, text] for place, text in lines]
-    content = {"columns": columns(), "rows": rows, "lines": shown, "names": names}
+    looks = {label: [look.colour, look.marker] for label, look in distinct_looks(names).items()}
+    content = {"columns": columns(), "rows": rows, "lines": shown, "names": names, "looks": looks}
     # Nothing may look like the end of a script element.
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
     return f"window.svmreproRecords = {text};\n"

@@ -1,7 +1,7 @@
 // The measurements of an experiment: plot, table, and the line of JSON behind each.
 "use strict";
 (() => {
-  const { columns, rows, lines, names } = window.svmreproRecords;
+  const { columns, rows, lines, names, looks } = window.svmreproRecords;
   const laws = JSON.parse(document.getElementById("laws").textContent);
   const at = Object.fromEntries(columns.map(({ key }, place) => [key, place]));
   const FIRST = at.flagged + 1;
@@ -11,9 +11,9 @@
   const nameOf = (contender) => names?.[contender] ?? contender;
   const shortPlace = (place) => place.match(/row [\d,]+$/)?.[0] ?? `line ${place.match(/\d+$/)?.[0] ?? ""}`;
   used[at.status] = rows.some((row) => row[at.status] !== "optimal");
-  const PALETTE = ["#0b4f8a", "#c2410c", "#3f7d20", "#6b3fa0", "#8a6d00", "#0f766e", "#9d174d", "#475569"];
   const contenders = [...new Set(rows.map((row) => row[at.contender]))];
-  const look = (contender) => contenders.indexOf(contender);
+  const colourOf = (contender) => looks[contender]?.[0] ?? "#475569";
+  const markOf = (contender) => SYMBOLS[looks[contender]?.[1]] ?? "circle";
   // Objectives of two solvers agree in their first digits.
   const tick = (value, key) => (Number.isInteger(value) ? value.toLocaleString("en") : said(value, key === "certificate.dual" ? 9 : 5));
 
@@ -54,15 +54,15 @@
     const log = values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 20;
     const traces = contenders.map((contender) => {
       const own = rows.filter((row) => row[at.contender] === contender && row[y] != null);
-      const colour = shade(PALETTE[look(contender) % PALETTE.length]);
+      const colour = shade(colourOf(contender));
       return { name: nameOf(contender), type: "scatter", mode: "markers", x: own.map((row) => (axis === "contender" ? nameOf(contender) : row[at[axis]])), y: own.map((row) => row[y]),
         customdata: own.map((row) => row[LINE]), text: own.map((row) => [`n = ${tick(row[at.n])}`, row[at.point] != null && `point ${said(row[at.point])}`, row[at.seed] != null && `seed ${row[at.seed]}`, row[at.repeat] != null && `repeat ${row[at.repeat]}`, row[at.flagged] && `flagged: ${row[at.flagged]}`, row[at.status] !== "optimal" && row[at.status].replace("_", " ")].filter(Boolean).join(", ")),
-        marker: { symbol: own.map((row) => Object.values(SYMBOLS)[look(contender) % 11] + (row[at.status] === "optimal" ? "" : "-open")), size: 8, color: colour, opacity: own.map((row) => (fits(row) ? 0.85 : 0.15)) },
+        marker: { symbol: own.map((row) => markOf(contender) + (row[at.status] === "optimal" ? "" : "-open")), size: 8, color: colour, opacity: own.map((row) => (fits(row) ? 0.85 : 0.15)) },
         hovertemplate: `<b>%{fullData.name}</b><br>%{text}<br>%{y}<extra></extra>` };
     });
     if (key === "cpu_seconds" && axis === "n")
       for (const law of laws) {
-        const colour = law.paper ? "#8c8c8c" : PALETTE[Math.max(0, look(law.contender)) % PALETTE.length];
+        const colour = law.paper ? "#8c8c8c" : colourOf(law.contender);
         traces.push({ name: `${nameOf(law.contender)}${law.paper ? " in the paper" : ""}: n<sup>${law.exponent.toFixed(2)}</sup>`, type: "scatter", mode: "lines", x: law.n, y: law.seconds, hoverinfo: "name", showlegend: law.paper, line: { color: shade(colour), width: 1.5, dash: law.paper ? "dash" : "solid" } });
       }
     const named = { n: "training examples", point: "point of the axis", contender: "" }[axis];
