@@ -6,7 +6,7 @@ _planned_step            planning ahead: the planned step (Algorithm 4), earlier
 _pair_state              its state
 _pair_selection          the scans that select a working set and update the gradient
 _fixed_gradient          the gradient in 32-bit fixed point, for rows of distances or in single precision
-_shrinking               which examples leave the active set (not SVM-light's), and the order; return: _restoring
+_shrinking               which examples leave the active set, and the order; return: _restoring
 _gradient_rows           the gradient from many kernel rows at once
 _restoring               the gradient computed anew, and refined where rows are in single precision
 _rows_ahead              kernel rows computed together with one that is requested
