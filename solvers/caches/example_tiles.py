@@ -53,6 +53,8 @@ class Tiles(NamedTuple):
         Workspace: terms added to sums of levels.
     mates, slots, worst : ndarray of int64, int64, float64, shape (TOGETHER,)
         Workspace: numbers of these examples, slots of their rows, and violations.
+    lines : ndarray of int64, shape (TOGETHER,)
+        0, 1, ...: their rows in ``powers``.
     """
 
     values: Any
@@ -72,6 +74,7 @@ class Tiles(NamedTuple):
     mates: Any
     slots: Any
     worst: Any
+    lines: Any
 
 
 def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> Tiles:
@@ -110,6 +113,7 @@ def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> 
         mates=np.zeros(TOGETHER, dtype=np.int64),
         slots=np.zeros(TOGETHER, dtype=np.int64),
         worst=np.zeros(TOGETHER),
+        lines=np.arange(TOGETHER, dtype=np.int64),
     )
 
 
@@ -240,17 +244,22 @@ def powers_together(panel, mates, count, first, last):
     tiles = panel.tiles
     if tiles.levels.shape[0]:
         return _powers_of_levels(panel, mates, count, first, last)
-    scaled, own = tiles.scaled, tiles.own_scaled
-    for r in range(count):
-        x = scaled[mates[r]]
-        for c in range(x.size):
-            own[c, r] = x[c]
-    tile, stop = first // TILE, (last + TILE - 1) // TILE
+    own, tile, stop = tiles.own_scaled, first // TILE, (last + TILE - 1) // TILE
+    _gather_scaled(tiles, mates, count)
     if count == 1:
-        gaussian_tiles(tiles.singles, tile, stop, own, tiles.powers)
+        gaussian_tiles(tiles.singles, tile, stop, own, tiles.powers, tiles.lines, 0)
     else:
-        gaussian_tiles_of_four(tiles.singles, tile, stop, own, tiles.powers)
+        gaussian_tiles_of_four(tiles.singles, tile, stop, own, tiles.powers, tiles.lines, 0)
     return count * (last - first) * own.shape[0]
+
+
+@compiled(forceinline=True)
+def _gather_scaled(tiles, mates, count):
+    """Write the features of some examples in ``singles`` to the workspace; the last one fills it up."""
+    for r in range(TOGETHER if count > 1 else 1):
+        x = tiles.scaled[mates[min(r, count - 1)]]
+        for c in range(x.size):
+            tiles.own_scaled[c, r] = x[c]
 
 
 @compiled(forceinline=True)
@@ -259,7 +268,7 @@ def powers_of_one(tiles, i, first, last, out):
 
     The tiles that lie in this part are written without a copy.
     """
-    own, x, spare = tiles.own_scaled, tiles.scaled[i], tiles.powers
+    own, x, spare, row = tiles.own_scaled, tiles.scaled[i], tiles.powers, out.reshape(1, -1)
     for c in range(x.size):
         own[c, 0] = x[c]
     at = first
@@ -267,13 +276,36 @@ def powers_of_one(tiles, i, first, last, out):
         tile, whole = at // TILE, last // TILE
         if at % TILE == 0 and tile < whole:
             end = whole * TILE
-            gaussian_tiles(tiles.singles, tile, whole, own, out[at:end].reshape(1, -1))
+            gaussian_tiles(tiles.singles, tile, whole, own, row, tiles.lines, at)
         else:
             end = min(tile * TILE + TILE, last)
-            gaussian_tiles(tiles.singles, tile, tile + 1, own, spare)
+            gaussian_tiles(tiles.singles, tile, tile + 1, own, spare, tiles.lines, 0)
             copy(spare[0, at % TILE :], out[at:end])
         at = end
     return (last - first) * x.size
+
+
+@compiled()
+def powers_in_rows(tiles, mates, count, first, last, rows, slots):
+    """Do what :func:`powers_of_one` does for some examples, whose rows are ``rows[slots[r]]``."""
+    if count == 1:
+        return powers_of_one(tiles, mates[0], first, last, rows[slots[0]])
+    own, spare, at = tiles.own_scaled, tiles.powers, first
+    _gather_scaled(tiles, mates, count)
+    for r in range(count, TOGETHER):  # as the examples, so that the same values are written
+        slots[r] = slots[count - 1]
+    while at < last:
+        tile, whole = at // TILE, last // TILE
+        if at % TILE == 0 and tile < whole:
+            end = whole * TILE
+            gaussian_tiles_of_four(tiles.singles, tile, whole, own, rows, slots, at)
+        else:
+            end = min(tile * TILE + TILE, last)
+            gaussian_tiles_of_four(tiles.singles, tile, tile + 1, own, spare, tiles.lines, 0)
+            for r in range(count):
+                copy(spare[r, at % TILE :], rows[slots[r], at:end])
+        at = end
+    return count * (last - first) * own.shape[0]
 
 
 @compiled()

@@ -117,11 +117,13 @@ def _lanes(context: Any) -> int:
 def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the code for the kernel values of ``rows`` examples and tiles, and the same in NumPy."""
 
-    def emit(typing_context: Any, tiles: Any, first: Any, last: Any, x: Any, out: Any) -> Any:
+    def emit(
+        typing_context: Any, tiles: Any, first: Any, last: Any, x: Any, out: Any, slots: Any, at: Any
+    ) -> Any:
         """Write kernel values of examples and tiles of examples.
 
-        ``out[r, t * TILE + k] = 2^-sum_c (x[c, r] - tiles[first + t, c, k])^2`` for t < last - first; each
-        value depends on its two examples only, and not on their order.
+        ``out[slots[r], at + t * TILE + k] = 2^-sum_c (x[c, r] - tiles[first + t, c, k])^2`` for t < last -
+        first; each value depends on its two examples only, and not on their order.
 
         Parameters
         ----------
@@ -131,8 +133,12 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
             Tiles.
         x : ndarray of float32, shape (d, TOGETHER)
             The examples, of which the first ``rows`` are used.
-        out : ndarray of float32, shape (at least rows, at least (last - first) TILE)
+        out : ndarray of float32, shape (any, at least at + (last - first) TILE)
             Output.
+        slots : ndarray of int64, shape (at least rows,)
+            Row of the output for each example. Equal examples may share one.
+        at : int
+            Where in these rows the output begins.
         """
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -141,13 +147,17 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
             in_a_block = min(2, TILE // lanes)
             kind = _vector(_FLOAT, lanes)
             zero = ir.Constant(kind, [0.0] * lanes)
-            _, first, last, _, _ = arguments
+            _, first, last, _, _, _, at = arguments
             arrays = [
                 context.make_array(signature.args[place])(context, builder, arguments[place])
-                for place in (0, 3, 4)
+                for place in (0, 3, 4, 5)
             ]
-            tile_at, x_at, out_at = (array.data for array in arrays)
+            tile_at, x_at, out_at, slot_at = (array.data for array in arrays)
             d, width = (builder.extract_value(array.shape, 1) for array in (arrays[0], arrays[2]))
+            row_at = [
+                _at(builder, out_at, builder.mul(width, builder.load(_at(builder, slot_at, r))), at)
+                for r in range(rows)
+            ]
             one_tile = builder.mul(d, ir.Constant(_WORD, TILE))
             sums = [
                 [cgutils.alloca_once_value(builder, zero) for _ in range(in_a_block)] for _ in range(rows)
@@ -177,21 +187,20 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
                                 total = _fused(builder, gap, gap, builder.load(sums[r][v]))
                                 builder.store(total, sums[r][v])
                     for r in range(rows):
-                        row = builder.mul(width, ir.Constant(_WORD, r))
                         for v in range(in_a_block):
-                            pointer = _at(builder, out_at, row, place, begin + v * lanes)
+                            pointer = _at(builder, row_at[r], place, begin + v * lanes)
                             power = _power(builder, builder.load(sums[r][v]))
                             builder.store(power, vector_at(pointer)).align = 4
             return context.get_dummy_value()
 
-        return types.void(tiles, types.int64, types.int64, x, out), build
+        return types.void(tiles, types.int64, types.int64, x, out, slots, types.int64), build
 
-    def interpreted(tiles: Any, first: int, last: int, x: Any, out: Any) -> None:
+    def interpreted(tiles: Any, first: int, last: int, x: Any, out: Any, slots: Any, at: int) -> None:
         for r in range(rows):
             gaps = x[None, :, r, None] - tiles[first:last]
             distances = np.sum(gaps * gaps, axis=1, dtype=np.float32)
             powers = np.exp2(np.maximum(-distances.astype(np.float64), _LEAST))
-            out[r, : (last - first) * TILE] = powers.ravel()
+            out[slots[r], at : at + (last - first) * TILE] = powers.ravel()
 
     return emit, interpreted
 

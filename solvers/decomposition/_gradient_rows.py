@@ -212,8 +212,17 @@ def _dot(changes, row):
     return total
 
 
+@compiled(forceinline=True)
+def _subtract_sum(G, k, changes, row, first, mirrored, shared):
+    """Subtract a part of the sum of example k from ``G[k]``, and its share of others from ``mirrored`` on."""
+    G[k] -= _dot(changes[first : first + row.size], row)
+    begin, end = max(first, mirrored), min(first + row.size, shared)
+    if begin < end:
+        _subtract(G[begin:end], changes[k], row[begin - first :])
+
+
 @compiled(
-    types.UniTuple(types.int64, 2)(
+    types.UniTuple(types.int64, 3)(
         VECTOR,
         STORE,
         PANEL,
@@ -222,16 +231,20 @@ def _dot(changes, row):
         VECTOR,
         types.int64,
         types.int64,
+        types.int64,
         VECTOR,
     )
 )
-def subtract_sums(G, store, panel, block, shape, examples, changes, at, work, row):
+def subtract_sums(G, store, panel, block, shape, examples, changes, shared, at, work, row):
     """Subtract ``sum_p changes[p] K(x_examples[k], x_order[p])`` from each ``G[k]``, without kept rows.
 
-    With few examples and many changes, this takes a fraction of the time of :func:`subtract_rows`.
+    With few examples and many changes, this takes a fraction of the time of :func:`subtract_rows`. The first
+    ``shared`` examples are also the first of the panel: their kernel values are computed once for two.
 
     Parameters
     ----------
+    shared : int
+        See above.
     at : int
         How many examples are done, 0 at first.
     work : int
@@ -241,30 +254,34 @@ def subtract_sums(G, store, panel, block, shape, examples, changes, at, work, ro
 
     Returns
     -------
-    int, int
-        How many examples are done, and the entries read.
+    int, int, int
+        How many examples are done, the entries computed, and the stored entries read for them.
     """
-    mates, dots, size, touched = panel.tiles.mates, panel.tiles.dots, changes.size, 0
+    mates, dots, size, entries, touched = panel.tiles.mates, panel.tiles.dots, changes.size, 0, 0
     most = dots.shape[0]
     while at < examples.size and touched <= work:
-        count, first = min(most, examples.size - at), 0
+        mirrors = at < shared
+        count, first = min(most, (shared if mirrors else examples.size) - at), at if mirrors else 0
+        mirrored = at + count if mirrors else shared
+        entries += count * (size - first)
         for r in range(count):
             mates[r] = examples[at + r]
         while first < size:
             last = part_end(first, size) if most > 1 else min(first + STRETCH, size)
-            part = changes[first:last]
             if most > 1:
                 touched += products_together(panel, mates, count, first, last)
                 for r in range(count):
-                    shape(store, panel, mates[r], first, last, dots[r])
-                    G[at + r] -= _dot(part, dots[r])
+                    part = dots[r, first % TILE : first % TILE + last - first]
+                    shape(store, panel, mates[r], first, last, part)
+                    _subtract_sum(G, at + r, changes, part, first, mirrored, shared)
             else:
-                touched += block(store, panel, mates[0], first, last, row)
-                shape(store, panel, mates[0], first, last, row)
-                G[at] -= _dot(part, row)
+                part = row[: last - first]
+                touched += block(store, panel, mates[0], first, last, part)
+                shape(store, panel, mates[0], first, last, part)
+                _subtract_sum(G, at, changes, part, first, mirrored, shared)
             first = last
         at += count
-    return at, touched
+    return at, entries, touched
 
 
 @compiled(

@@ -11,16 +11,17 @@ on from there. After a few such rounds, it goes on in double precision.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import types
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import build_panel
 from svmrepro.solvers.caches.single_rows import part_of
-from svmrepro.solvers.compilation.compiled import direct
+from svmrepro.solvers.compilation.compiled import compiled, direct
 from svmrepro.solvers.decomposition._gradient_rows import subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
-from svmrepro.solvers.decomposition._pair_state import ROUNDING
+from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE
 
 if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
@@ -77,18 +78,20 @@ class Refinement:
     why
         REFINE, see :class:`PairRestoring`.
     places : ndarray of int64
-        The positions of the examples near the extremes.
+        The positions of the examples near the extremes, first those of the ``shared`` support vectors.
     examples : ndarray of int64
         The examples there.
     changes : ndarray of float64
-        All multipliers that are not 0; the panel is of their examples.
+        All multipliers that are not 0, in the order of ``places`` where they are there; the panel is of their
+        examples.
     """
 
     def __init__(self, run: SecondOrderRun) -> None:
         state, order = run.state, run.panel.order
         self.why, self.at = REFINE, 0
-        self.places = near_extremes(run)
-        changed = np.flatnonzero(state.beta)
+        places, changed = np.empty((2, run.problem.n), dtype=np.int64)
+        self.shared, near, count = _near_extremes(state, 2.0 * gradient_error(run), places, changed)
+        self.places, changed = places[:near], changed[:count]
         self.panel = part_of(run.panel, run.problem.layout("panel", build_panel), changed)
         self.examples = order[self.places].astype(np.int64)
         self.changes = state.beta[changed]
@@ -97,13 +100,13 @@ class Refinement:
 
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
-        before, counts = self.at, run.cache.counts
-        self.at, touched = _subtract_sums(
+        counts = run.cache.counts
+        self.at, entries, touched = _subtract_sums(
             self.G, run.store, self.panel, run.block, run.shape, self.examples, self.changes,
-            self.at, work, self.row,
+            self.shared, self.at, work, self.row,
         )  # fmt: skip
         counts.touched += touched
-        counts.entries += (self.at - before) * self.changes.size
+        counts.entries += entries
         if self.at < self.examples.size:
             return False
         run.state.G[self.places] = self.G
@@ -123,10 +126,32 @@ def gradient_error(run: SecondOrderRun) -> float:
     return rounding + float(scalars.noise)
 
 
-def near_extremes(run: SecondOrderRun) -> Any:
-    """Return the positions of all examples whose true gradient may be an extreme."""
-    state, bound = run.state, 2.0 * gradient_error(run)
-    scalars = state.scalars
-    rises = ((state.status & UP) != 0) & (scalars.g_max - bound <= state.G)
-    falls = ((state.status & DOWN) != 0) & (scalars.g_min + bound >= state.G)
-    return np.flatnonzero(rises | falls)
+@compiled(types.UniTuple(types.int64, 3)(STATE, types.float64, types.int64[::1], types.int64[::1]))
+def near_extremes(state, bound, places, changed):
+    """Find all examples whose true gradient may be an extreme, and all whose multiplier is not 0.
+
+    ``bound`` is twice that on the error of the gradient. The positions are written to ``places`` and to
+    ``changed``. Both begin with those of the examples that are in both. Returns the numbers of these, of
+    ``places`` and of ``changed``.
+    """
+    G, beta, status = state.G, state.beta, state.status
+    top, bottom = state.scalars.g_max - bound, state.scalars.g_min + bound
+    shared = 0
+    for k in range(G.size):
+        near = ((status[k] & UP) != 0 and G[k] >= top) or ((status[k] & DOWN) != 0 and G[k] <= bottom)
+        if near and beta[k] != 0.0:
+            places[shared] = changed[shared] = k
+            shared += 1
+    near_count = count = shared
+    for k in range(G.size):
+        near = ((status[k] & UP) != 0 and G[k] >= top) or ((status[k] & DOWN) != 0 and G[k] <= bottom)
+        if near and beta[k] == 0.0:
+            places[near_count] = k
+            near_count += 1
+        elif beta[k] != 0.0 and not near:
+            changed[count] = k
+            count += 1
+    return shared, near_count, count
+
+
+_near_extremes = direct(near_extremes)

@@ -16,6 +16,7 @@ from svmrepro.solvers.caches.example_tiles import (
     copy,
     in_single_precision,
     part_end,
+    powers_in_rows,
     powers_together,
     products_together,
 )
@@ -29,7 +30,7 @@ from svmrepro.solvers.decomposition._fixed_gradient import recall
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 
 _SPAN = 256
-_LEAST_FEATURES = 32  # with fewer, computing each row when it is requested takes less time
+_LEAST_FEATURES = 28  # with fewer, computing each row when it is requested takes less time
 
 
 def looks_ahead(cache: RowCache, panel: Panel) -> bool:
@@ -92,6 +93,9 @@ def claim_rows(state, cache, panel, i, have, m, slots):
 def fill_together(cache, store, panel, shape, slots, count, first, m):
     """Fill the rows of the panel's ``mates`` from position ``first`` to m."""
     mates = panel.tiles.mates
+    if panel.tiles.singles.shape[0]:
+        cache.counts.touched += powers_in_rows(panel.tiles, mates, count, first, m, cache.rows, slots)
+        return
     while first < m:
         last = part_end(first, m)
         if in_single_precision(panel.tiles):

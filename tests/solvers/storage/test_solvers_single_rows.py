@@ -74,6 +74,12 @@ def compare_rows(problem: Problem) -> None:
                 tiles.powers_together(panel, mates, TOGETHER, at, end)
                 kept[:, at:end] = panel.tiles.powers[:, at % TILE : at % TILE + end - at]
                 at = end
+            direct, slots = np.zeros((TOGETHER + 1, problem.n), np.float32), np.arange(TOGETHER, 0, -1)
+            for count in (1, 3, TOGETHER) if panel.tiles.singles.size else ():
+                tiles.powers_in_rows(panel.tiles, mates, count, first, last, direct, slots.copy())
+                assert (direct[slots[:count], first:last] == kept[:count, first:last]).all()
+                direct[:, first:last] = 0.0
+                assert not direct.any(), "written outside"
             for r, i in enumerate(mates):
                 single_rows.fill_single(problem.prepare(), panel, block, shape, i, first, last, out)
                 assert (out[first:last] == kept[r, first:last]).all(), "one row is not one of four"
@@ -160,29 +166,34 @@ def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     judged(problem, smo_newton.finish(run, status), 1e-3)
 
 
+@pytest.mark.parametrize("shared", [0, 1, 7, 19])
 @pytest.mark.parametrize("d", [3, 40])
-def test_sums_over_the_multipliers_are_those_of_whole_rows(d: int) -> None:
+def test_sums_over_the_multipliers_are_those_of_whole_rows(d: int, shared: int) -> None:
     X, y = noisy(1500, d)
     problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.7 / d))
     rng = np.random.default_rng(d)
-    changed, examples = np.sort(rng.choice(1500, 1100, replace=False)), rng.choice(1500, 7, replace=False)
+    changed = rng.choice(1500, 1100, replace=False)
+    examples = np.concatenate([changed[:shared], rng.choice(1500, 7, replace=False)])
     changes, base = rng.normal(size=1100), problem.layout("panel", panels.build_panel)
     panel = single_rows.part_of(base, base, changed)
-    G, at, read = y[examples].copy(), 0, 0
-    while at < 7:
-        at, touched = gradient_rows.subtract_sums(
+    G, at, computed, read = y[examples].copy(), 0, 0, 0
+    while at < examples.size:
+        at, entries, touched = gradient_rows.subtract_sums(
             G,
             problem.prepare(),
             panel,
             *panels.block_of(problem),
             examples,
             changes,
+            shared,
             at,
             0,
             np.empty(STRETCH),
         )
-        read += touched
-    assert read == 7 * 1100 * d
+        computed, read = computed + entries, read + touched
+    assert read == computed * d
+    spared = examples.size * 1100 - computed
+    assert shared * (shared - 4) // 2 <= spared <= shared * (shared - 1) // 2
     rows = np.array([exact(X, i, 0.7 / d)[changed] for i in examples])
     assert pytest.approx(y[examples] - rows @ changes, abs=1e-10) == G
 
