@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
+from numba import typeof, types
 from svmrepro.solvers.caches import reused_memory
-from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.compiled import compiled, direct
 from svmrepro.solvers.compilation.records import zeroed
 
 ENTRY_BYTES = {"double": 8, "single": 4, "rounded": 4, "byte": 1, "distance": 1}
@@ -77,6 +77,21 @@ class RowCache(NamedTuple):
     counts: Counts
 
 
+@compiled(types.void(*6 * (types.int64[::1],), types.int64))
+def clear(newer, older, owner, have, slot_of, called, first):
+    """Begin with an empty cache of which ``first`` slots are in use, taken in their order."""
+    anchor = owner.size
+    newer[:], older[:], owner[:], have[:], slot_of[:], called[:] = 0, 0, -1, 0, -1, 0
+    for slot in range(first):
+        newer[slot], older[slot] = slot + 1, slot - 1
+    if first > 0:
+        newer[first - 1], older[0] = anchor, anchor
+    newer[anchor], older[anchor] = 0, first - 1
+
+
+_clear = direct(clear)
+
+
 def build_cache(
     n: int, limit_bytes: float, precision: str, *, cheap: bool = False, least: int = 2
 ) -> RowCache:
@@ -116,22 +131,22 @@ def build_cache(
 def over(rows: Any, packed: Any, n: int, first: int, *, cheap: bool = False) -> RowCache:
     """Return an empty cache for n examples over given arrays, with ``first`` rows in use at first."""
     slots = packed.shape[0] or rows.shape[0]
-    newer, older = np.zeros((2, slots + 1), dtype=np.int64)
-    # Oldest first: slots are taken in this order.
-    newer[:first], newer[first - 1], newer[slots] = np.arange(1, first + 1), slots, 0
-    older[:first], older[0], older[slots] = np.arange(-1, first - 1), slots, first - 1
+    newer, older = np.empty((2, slots + 1), dtype=np.int64)
+    owner, have = np.empty((2, slots), dtype=np.int64)
+    slot_of, called = np.empty((2, n), dtype=np.int64)
+    _clear(newer, older, owner, have, slot_of, called, first)
     counts = zeroed(Counts)
     counts.slots = first
     counts.worth_far = _WORTH_FAR if cheap else _WORTH
     return RowCache(
         rows=rows,
         packed=packed,
-        slot_of=np.full(n, -1, dtype=np.int64),
-        owner=np.full(slots, -1, dtype=np.int64),
-        have=np.zeros(slots, dtype=np.int64),
+        slot_of=slot_of,
+        owner=owner,
+        have=have,
         newer=newer,
         older=older,
-        called=np.zeros(n, dtype=np.int64),
+        called=called,
         counts=counts,
     )
 

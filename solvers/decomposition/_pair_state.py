@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
-from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.compiled import compiled, direct
+from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen, extremes
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.kernel_transforms import largest_value
+from svmrepro.solvers.storage.row_products import VECTOR
 
 ROUNDING = 2.3e-16  # of a number in double precision
 _SNAP = 1e-15
@@ -83,6 +86,20 @@ class PairState(NamedTuple):
     screen: Any  # Screen, or FixedGradient
 
 
+@compiled(types.void(*7 * (VECTOR,), *2 * (types.uint8[::1],), types.int64[::1]))
+def begin(y, C, beta, G, diagonal, beta_then, G_then, status, goes, position):
+    """Fill the arrays of a state, of which y and C are known, and alpha is in ``beta``, by one call."""
+    for k in range(y.size):
+        alpha = beta[k]
+        may_grow, may_fall = (UP, DOWN) if y[k] > 0.0 else (DOWN, UP)
+        status[k] = (may_grow if alpha < C[k] else 0) | (may_fall if alpha > 0.0 else 0)
+        beta[k], G[k], G_then[k] = y[k] * alpha, y[k], y[k]
+        diagonal[k], beta_then[k], goes[k], position[k] = 0.0, 0.0, 0, k
+
+
+_begin = direct(begin)
+
+
 def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairState:
     """Return the state at given multipliers, or at alpha = 0; G is the gradient at 0 in both cases.
 
@@ -100,20 +117,22 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairSta
         Multipliers.
     """
     n = y.size
-    alpha = np.zeros(n) if start is None else start
-    grows, falls = alpha < C, alpha > 0
-    rises = np.where(y > 0, grows, falls) * UP + np.where(y > 0, falls, grows) * DOWN
+    labels, bounds, beta, G, diagonal, beta_then, G_then = np.empty((7, n))
+    status, goes = np.empty((2, n), dtype=np.uint8)
+    position = np.empty(n, dtype=np.int64)
+    labels[:], bounds[:], beta[:] = y, C, 0.0 if start is None else start
+    _begin(labels, bounds, beta, G, diagonal, beta_then, G_then, status, goes, position)
     return PairState(
-        y=y.copy(),
-        C=C.copy(),
-        beta=y * alpha,
-        G=y.copy(),
-        diagonal=np.zeros(n),
-        status=rises.astype(np.uint8),
-        goes=np.zeros(n, dtype=np.uint8),
-        position=np.arange(n, dtype=np.int64),
-        beta_then=np.zeros(n),
-        G_then=y.copy(),
+        y=labels,
+        C=bounds,
+        beta=beta,
+        G=G,
+        diagonal=diagonal,
+        status=status,
+        goes=goes,
+        position=position,
+        beta_then=beta_then,
+        G_then=G_then,
         first=np.zeros(sets + 1, dtype=np.int64),
         second=np.zeros(sets + 1, dtype=np.int64),
         curvature=np.zeros(sets + 1),
@@ -157,20 +176,52 @@ def place(beta, status, y, C, i, value, scale):
     status[i] = (may_grow if alpha < top else 0) | (may_fall if alpha > 0.0 else 0)
 
 
+@compiled(types.UniTuple(types.float64, 2)(VECTOR, VECTOR), fastmath={"reassoc", "contract", "nsz"})
+def reach(beta, diagonal):
+    """Return ``sum_k |beta_k| l_k`` and the largest l_k, where l_k is the square root of ``|diagonal_k|``."""
+    total, largest = 0.0, 0.0
+    for k in range(beta.size):
+        length = math.sqrt(abs(diagonal[k]))
+        total += abs(beta[k]) * length
+        largest = larger(largest, length)
+    return total, largest
+
+
+_extremes, _reach = direct(extremes), direct(reach)
+
+
+@compiled(
+    types.Tuple((types.int64, types.float64))(STATE, types.uint32[::1], types.int64, VECTOR, VECTOR, VECTOR)
+)
+def in_original_order(state, order, valid, alpha, beta, gradient):
+    """Write alpha, the signed multipliers and G by example; return how many are free, and their mean of G.
+
+    Only the first ``valid`` examples of the active order count there.
+    """
+    free, total = 0, 0.0
+    for k in range(order.size):
+        i = order[k]
+        beta[i], alpha[i], gradient[i] = state.beta[k], state.y[k] * state.beta[k], state.G[k]
+        if k < valid and state.status[k] == UP | DOWN:
+            free += 1
+            total += state.G[k]
+    return free, total / max(free, 1)
+
+
 def known(state: PairState, eps: float, problem: Problem) -> bool:
     """Tell whether rounding in the sum that is the gradient cannot exceed eps, however it is computed."""
     rounding = ROUNDING + problem.exponent_error
     if problem.kernel.may_be_indefinite:
         largest = largest_value(problem.kernel, problem.prepare())
         return rounding * float(np.abs(state.beta).sum()) * largest <= eps
-    lengths = np.sqrt(np.abs(state.diagonal))  # |K_ij| is at most their product, by Cauchy and Schwarz
-    return rounding * float(np.abs(state.beta) @ lengths) * float(lengths.max()) <= eps
+    total, longest = _reach(state.beta, state.diagonal)
+    return bool(rounding * total * longest <= eps)  # |K_ij| <= l_i l_j, by Cauchy and Schwarz
 
 
 def look(state: PairState) -> None:
     """Update what is known of the gradient over the active set."""
     scalars = state.scalars
-    scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = extremes(
+    scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = _extremes(
         state.G, state.status, scalars.n_active, state.screen.low
     )
     scalars.g_max += scalars.error

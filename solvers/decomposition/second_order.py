@@ -96,8 +96,15 @@ from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import FIXED_STATE, FixedGradient, build_fixed
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
-from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
-from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, allocate, known, look
+from svmrepro.solvers.decomposition._pair_selection import build_screen
+from svmrepro.solvers.decomposition._pair_state import (
+    ROUNDING,
+    STATE,
+    allocate,
+    in_original_order,
+    known,
+    look,
+)
 from svmrepro.solvers.decomposition._restoring import (
     MARGIN,
     REFINE,
@@ -432,22 +439,23 @@ def steps(run: SecondOrderRun) -> int:
     return int(run.state.scalars.steps)
 
 
+_in_original_order = direct(in_original_order)
+
+
 def finish(run: SecondOrderRun, status: str) -> Solution:
     """Return the current solution."""
     settle_gradient(run)
     state, problem, cache = run.state, run.problem, run.cache
     scalars = state.scalars
-    beta, gradient = np.empty((2, problem.n))
-    beta[run.panel.order], gradient[run.panel.order] = state.beta, state.G
     # After a limit G may be valid for the active examples only, or for none at a given start.
     valid = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(scalars.n_active)
-    free = state.status[:valid] == UP | DOWN
-    middle = 0.5 * float(scalars.g_max + scalars.g_min)
-    bias = float(state.G[:valid][free].mean()) if free.any() else middle
+    alpha, beta, gradient = np.empty((3, problem.n))
+    free, bias = _in_original_order(state, run.panel.order, valid, alpha, beta, gradient)
+    if not free:
+        bias = 0.5 * float(scalars.g_max + scalars.g_min)
     whole_gradient = valid == problem.n
     weights = np.asarray(problem.X.T @ beta).ravel() if problem.kernel.name == "linear" else None
     entries = int(cache.counts.entries)
-    alpha = problem.y * beta
     # Another run may keep its rows in double precision; and the last gradient computed was itself rounded.
     if run.rounded:
         error = gradient_error(run)

@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from numba import types
 from svmrepro.solvers.caches.feature_columns import build_panel, bytes_hold
 from svmrepro.solvers.caches.single_rows import single_panel
-from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.compiled import compiled, direct
 from svmrepro.solvers.decomposition import second_order
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import STATE, look, place
@@ -322,11 +322,14 @@ def count_free(status, m, slot_of, order):
     return free, kept
 
 
+_count_free = direct(count_free)
+
+
 def _consider(run: SmoNewtonRun) -> None:
     """Begin a polish if the pairs have cost enough since the last one, or say when to look again."""
     state, cache = run.pairs.state, run.pairs.cache
     m = int(state.scalars.n_active)
-    k, kept = count_free(state.status, m, cache.slot_of, run.pairs.panel.order)
+    k, kept = _count_free(state.status, m, cache.slot_of, run.pairs.panel.order)
     entry = 1.0
     if run.problem.kernel.name != "linear":
         entry += _ENTRY * (1.0 - kept / max(k, 1))
