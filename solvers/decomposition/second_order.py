@@ -126,7 +126,7 @@ from svmrepro.solvers.decomposition._statistics import bytes_moved, lengths
 from svmrepro.solvers.decomposition.threads.helpers import Helpers
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Start
-from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, largest_value
+from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, positive_bound
 from svmrepro.solvers.storage.row_products import rows_of
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
@@ -177,7 +177,7 @@ class SecondOrderRun:
     rounded : bool
         Whether rows are in single precision, and the end is refined.
     largest : float
-        A bound on all kernel values, or 1 if they are 0.
+        A bound on all kernel values, not 0.
     target : float
         Gap at which the iteration ends.
     mixed, drift_then : bool, float
@@ -212,7 +212,7 @@ class SecondOrderRun:
         bins = RATIO_BINS if options["lengths"] else 0
         self.state = allocate(problem.y, problem.bounds, sets, bins, options["start"])
         fill_diagonal(self.state.diagonal, problem.kernel, self.store)
-        self.largest = largest_value(problem.kernel, self.store) or 1.0
+        self.largest = positive_bound(problem.kernel, self.store)
         if self.rounded:  # of the matrix of the rows; with another, a step between two copies could miss
             self.state.diagonal[:] = self.state.diagonal.astype(np.float32)
         scalars = self.state.scalars

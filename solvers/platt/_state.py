@@ -27,7 +27,7 @@ from svmrepro.solvers.platt._example_lists import extremes, find, insert, locate
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import PART, TOTAL, folded_weights, total_of
-from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, largest_value, transform_of
+from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, fill_diagonal, positive_bound, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, PRODUCTS, UPDATE, rows_of
 
 RUNNING, DONE, STUCK, ZIGZAGGING, CRAMPED = range(5)  # how a slice ends
@@ -379,7 +379,7 @@ def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoRun:
     scale = float(np.abs(state.diagonal).max()) or 1.0
     # 1 on ordinary problems; multipliers are of the size of the bounds, or of 1 / K_ii if that is less.
     state.scalars.unit = min(1.0, _UNITS * float(problem.bounds.min()), _UNITS / scale)
-    largest = largest_value(problem.kernel, store) or 1.0
+    largest = positive_bound(problem.kernel, store)
     state.scalars.harmless = 0.01 * eps / largest
     state.scalars.most_drift = 0.01 * eps / (_ROUNDING * largest)
     state.random[0] = np.uint64(options.get("seed", 0))

@@ -55,7 +55,7 @@ from svmrepro.solvers.quadratic_programs import projected_cg as pcg
 from svmrepro.solvers.quadratic_programs.chunk_qp import ChunkQP, allocate, weigh
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
-from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, largest_value, transform_of
+from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, positive_bound, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
 __all__ = ["advance", "finish", "objective", "start", "steps"]
@@ -153,7 +153,7 @@ class ChunkingRun:
         self.changed, self.change = np.zeros(0, dtype=np.uint32), np.zeros(0)
         self.drift = 0.0  # total length of the changes since the outputs were last recomputed
         self.renewing = False
-        largest = largest_value(problem.kernel, self.store) or 1.0
+        largest = positive_bound(problem.kernel, self.store)
         self.most_drift = 0.01 * eps / (_UNIT_ROUNDING * largest)
         self.futile, self.best, self.begun_at = 0, 0.0, 0
         self.chunks = self.touched = self.evaluations = self.updates = self.subproblem_max = self.renewals = 0

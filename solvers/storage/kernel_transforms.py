@@ -16,6 +16,7 @@ from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage.row_products import MEMBERS, STORE, VECTOR
 
 TRANSFORM = types.void(STORE, types.int64, MEMBERS, types.int64, VECTOR)
+_LEAST_BOUND = 1e-290  # its rounding is still a normal number
 
 
 @compiled(TRANSFORM)
@@ -80,6 +81,11 @@ def largest_value(kernel: Kernel, store: Any) -> float:
     if kernel.name == "polynomial":
         return float((abs(kernel.a) * np.float64(largest) + abs(kernel.c)) ** kernel.degree)
     return largest
+
+
+def positive_bound(kernel: Kernel, store: Any) -> float:
+    """Return a bound on all absolute kernel values, large enough to divide by it and by its rounding."""
+    return max(largest_value(kernel, store), _LEAST_BOUND)
 
 
 def fill_diagonal(diagonal: Any, kernel: Kernel, store: Any) -> None:

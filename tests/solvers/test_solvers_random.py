@@ -168,3 +168,14 @@ def test_scaled_features(scale: float) -> None:
 def test_identical_points_and_two_points(X: Any, y: list[float], dual: float) -> None:
     for found in by_hand(X, y, 5.0):
         assert found.dual == pytest.approx(dual, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["smo", "chunking", "smo2", "smo-newton", "csmo", "svmlight"])
+def test_kernel_values_whose_rounding_underflows_divide_nothing_by_zero(name: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 4)) * 1e-155, np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    problem = Problem(X, y, 1.0, Kernel.linear())
+    assert 0.0 < np.square(X).sum(axis=1).max() < 1e-308
+    solution = solve(problem, name)
+    assert solution.status == "optimal"
+    assert solution.alpha.sum() == pytest.approx(2 * min((y > 0).sum(), (y < 0).sum()))
