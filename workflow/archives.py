@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from svmrepro.workflow.errors import StepError, one_line, writing
+from svmrepro.workflow.errors import StepError, cause, one_line, writing
 from svmrepro.workflow.files import atomic_path
 
 SUMS = "SHA256SUMS"
@@ -72,7 +72,7 @@ def unpack(file: Path, below: Path, name: str = "") -> Path:
         with file.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise StepError(f"{said}: {one_line(error)}") from None
+        raise StepError(f"{said}: {cause(error)}") from None
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem)[:60].strip("-.") or "run"
     target = below / f"{stem}-{digest[:12]}"
     if target.is_dir():

@@ -25,7 +25,7 @@ experiments:
          "--config: 'repeats' is not of the form KEY=VALUE"),
         (["compare", "--config", "against=nowhere"], "against: nowhere is not a folder"),
         (["compare", "results/nowhere"], "against: results/nowhere is not a folder"),
-        (["compare", "nowhere.zip"], "against: nowhere.zip: nowhere.zip: no such file or directory"),
+        (["compare", "nowhere.zip"], "against: nowhere.zip: no such file or directory"),
         (["compare", "results/reference/default", "results/reference/paper"],
          "compare: one other run is compared, not 2: results/reference/default results/reference/paper"),
         (["compare", "results/reference/default", "--config", "against=results/reference/paper"],
