@@ -52,7 +52,7 @@ def read_stored(
             f"{where}: {rows} rows, {positives} of them positive, "
             f"where the registry has {part.whole} and {part.positives}"
         )
-    if entry.binary and not bool((data.X.data == 1.0).all()):
+    if entry.binary and not np.all(data.X.data == 1.0):
         raise DataError(f"{where}: values other than 1, where the registry says that {entry.name} is binary")
     return data
 

@@ -7,6 +7,7 @@ paper's file of printed numbers.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from svmrepro.workflow.analysis.paired_contenders import (
@@ -24,6 +25,7 @@ from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.statistics import (
     FEWEST,
     LARGER,
+    PERMUTED_SPREAD,
     SMALLER,
     Interval,
     across_processes,
@@ -49,7 +51,9 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     ``of`` is a column of the measurements, such as iterations. With ``corrected``, p-values are Holm's. Data
     sets with too few pairs for a test do not count. With fewer than `ENOUGH` pairs (for seconds: unflagged
     ones, if there are any) a real difference may go undetected. The interval therefore extends by the data
-    sets with so few pairs and no significant difference.
+    sets with so few pairs and no significant difference. For seconds, it also extends by those whose
+    difference is significant over the permutations, but so small that another process could change it
+    (`across_processes`).
     """
     rows = [problem for problem in _problems(results, spec) if problem.n is not None]
     compared = family(results, rows, spec["contenders"], spec["of"])
@@ -58,16 +62,43 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
         reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
         return [Finding("data sets", None, reason)]
     marks = compared.marks(corrected=spec.get("corrected", False))
-    marked = marks.count(DIRECTIONS[spec["has"]])
+    unsure = sum(
+        mark == DIRECTIONS[spec["has"]]
+        and spec["of"] == CPU
+        and not _beyond_processes(results, problem, spec)
+        for problem, mark in zip(rows, marks, strict=True)
+    )
+    marked = marks.count(DIRECTIONS[spec["has"]]) - unsure
     label = f"{marked} of {compared.tested} data sets"
     open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
     few = [size for pairing in open_ if FEWEST <= (size := len(pairing.first)) < ENOUGH]
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
         label += f" ({len(few)} significant neither way with {pairs} pairs)"
-    lowest, highest = marked / compared.tested, (marked + len(few)) / compared.tested
+    if unsure:
+        label += f" ({unsure} more by so little that another process could change it)"
+    lowest, highest = marked / compared.tested, (marked + len(few) + unsure) / compared.tested
     share = Interval(lowest, lowest, highest)
     return [Finding(label, share, "", _printed_share(results, spec))]
+
+
+def _beyond_processes(results: Results, problem: PermutedProblem, spec: Spec) -> bool:
+    """Tell whether the ratio of the contenders' mean seconds differs from 1 by more than processes do.
+
+    How it varies over the permutations is the test's concern.
+    """
+    pairing = pair_up(results, problem, spec["contenders"], CPU)
+    ratio = Interval.exact(mean_ratio(pairing.second, pairing.first).value)
+    low, high = _widened(results, problem, spec["contenders"], ratio).ends or (1.0, 1.0)
+    return not low <= 1.0 <= high
+
+
+def _widened(
+    results: Results, problem: PermutedProblem, contenders: Sequence[str], ratio: Interval
+) -> Interval:
+    """Return the interval of a ratio of mean seconds with what other processes would change."""
+    groups = (results.group(problem.name, label, problem.n) for label in contenders)
+    return across_processes(ratio, processes(*groups), PERMUTED_SPREAD)
 
 
 def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
@@ -80,8 +111,7 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
         if pairing.first:
             found = mean_ratio(pairing.second, pairing.first)
             if spec["of"] == CPU:
-                groups = (results.group(problem.name, label, problem.n) for label in contenders)
-                found = across_processes(found, processes(*groups))
+                found = _widened(results, problem, contenders, found)
         paper = _printed_ratio(results, problem, spec)
         findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))
     return findings

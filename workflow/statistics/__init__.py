@@ -7,6 +7,7 @@ paired_tests  signed-rank tests and Holm's correction
 
 from svmrepro.workflow.statistics.intervals import (
     FEWEST_SPREAD,
+    PERMUTED_SPREAD,
     PROCESS_SPREAD,
     Interval,
     Scatter,
@@ -40,6 +41,7 @@ __all__ = [
     "FEWEST_SIZES",
     "FEWEST_SPREAD",
     "LARGER",
+    "PERMUTED_SPREAD",
     "PROCESS_SPREAD",
     "SIGNIFICANCE",
     "SMALLER",

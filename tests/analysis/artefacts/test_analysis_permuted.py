@@ -208,6 +208,23 @@ def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, l
     assert counted.label == "0 of 1 data sets"
 
 
+@pytest.mark.parametrize(
+    ("slower", "label", "low"),
+    [
+        (1.02, "0 of 1 data sets (1 more by so little that another process could change it)", 0.0),
+        (1.05, "1 of 1 data sets", 1.0),
+    ],
+)
+def test_a_difference_that_another_process_could_make_is_open(tmp_path, slower, label, low):
+    def change(line):
+        line["cpu_seconds"] = (1.0 + 0.01 * line["seed"]) * (slower if line["contender"] == "pasmo" else 1.0)
+
+    settings = {"permutations": 20, "gain": lambda *_: 1.0, "only": ["claims"]}
+    config = permuted.measured(tmp_path, ["chess-board-1000"], change, **settings)
+    finding = share(config, "cpu_seconds", "more")
+    assert (finding.label, finding.interval) == (label, Interval(low, low, 1.0))
+
+
 def test_claims_about_what_is_left_out_are_not_measured(tmp_path):
     config = permuted.measured(tmp_path, ["banana"], only=["claims"])
     assert "chess-board-1000" in config.papers[PAPER].left_out
