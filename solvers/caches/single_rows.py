@@ -95,7 +95,7 @@ def _rows_and_error(problem: Problem) -> tuple[Panel, float]:
     error = SINGLE_ROUNDING * (0.37 * (d + 2) + 1.43 * radius + POWER_ERROR)
     if not error <= _MOST_ERROR:
         return rounded
-    scaled = X.astype(np.float32)
+    scaled = np.ascontiguousarray(X, dtype=np.float32)
     own: Tiles = panel.tiles._replace(
         values=values[:0],
         singles=in_tiles(scaled),

@@ -30,6 +30,8 @@ experiments:
          "compare: one other run is compared, not 2: results/reference/default results/reference/paper"),
         (["compare", "results/reference/default", "--config", "against=results/reference/paper"],
          "compare: one other run is compared, not 2: results/reference/default results/reference/paper"),
+        (["compare", "results/nowhere", "--config", "against=results/nowhere/"],
+         "against: results/nowhere is not a folder"),
         (["noise-linear", "--config", "mirror=/nowhere"],
          "mirror: /nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
         (["noise-linear", "--cores", "0"], "--cores: must be positive, not 0"),

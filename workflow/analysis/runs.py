@@ -315,7 +315,8 @@ def pairs(
 
 def processes(first: Group, second: Group) -> int:
     """Return the number of processes that measured the pairs of two contenders' seconds, at least 1."""
-    return max(1, len({run.pair[0] for run, _ in _paired(first, second, CPU, anywhere=True)}))
+    both = _paired(first, second, CPU, anywhere=True)
+    return max(1, min(len({pair[side].pair[0] for pair in both}) for side in (0, 1)))
 
 
 def _paired(

@@ -121,10 +121,19 @@ def contender_looks(contenders: Iterable[str]) -> dict[str, Look]:
 
 
 def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
-    """Return contender -> look: its fixed look, or one that no other has as long as there are any."""
+    """Return contender -> look: its fixed look, or one that no other has.
+
+    Once all looks are taken, their colours come with the markers of others.
+    """
     labels = list(dict.fromkeys(contenders))
     looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
-    free = cycle([look for look in (*LOOKS, *SIDE_LOOKS) if look not in looks.values()])
+    every = (*LOOKS, *SIDE_LOOKS)
+    mixed = (
+        Look(one.colour, every[(at + shift) % len(every)].marker, one.line)
+        for shift in range(len(every))
+        for at, one in enumerate(every)
+    )
+    free = cycle([look for look in mixed if look not in looks.values()])
     return {label: looks.get(label) or next(free) for label in labels}
 
 

@@ -28,6 +28,8 @@ PHASES = {
     "report": "writing the report",
 }
 _OTHER = "making tables and figures"
+#: Beginnings of Snakemake's messages about jobs that failed, each of which is told, or about a stopped run.
+_TOLD = ("Exiting because", "Error in", "RuleException", "Error(s) in", "At least one job did not complete")
 #: Rules that explain their own failure.
 _ANSWERING = frozenset({"check", "compare"})
 
@@ -170,9 +172,9 @@ class RunProgress:
             self._once(record.rule_name, f"error: {record.rule_name} failed; see {logs}")
 
     def _on_error(self, record: logging.LogRecord) -> None:
-        text = record.getMessage()
+        text = record.getMessage().removeprefix("WorkflowError:").strip()
         # What follows a failed job has been told with it.
-        if self._failed or text.startswith(("Exiting because", "Error in", "RuleException", "Error(s) in")):
+        if self._failed or text.startswith(_TOLD):
             return
         self._once(text, f"error: {_plain(text)}")
         self._failed = True

@@ -79,9 +79,11 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
             layers.append(("the command line", {"papers": sorted(named)}))
         targets = targets - named
         if goal == "compare" and (runs := sorted(filter(_is_run, targets))):
-            options = (layer.get("against") for source, layer in layers if source == "--config")
-            if len(every := [*runs, *map(str, filter(None, options))]) > 1:
-                raise StepError(f"compare: one other run is compared, not {len(every)}: {' '.join(every)}")
+            option = next((layer.get("against") for source, layer in layers if source == "--config"), None)
+            every = {_found(run): run for run in [*runs, *([str(option)] if option else [])]}
+            if len(every) > 1:
+                words = " ".join(every.values())
+                raise StepError(f"compare: one other run is compared, not {len(every)}: {words}")
             layers.append(("the command line", {"against": _found(runs[0])}))
             targets -= set(runs)
         targets.add(goal)
@@ -143,11 +145,11 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
         answer = "".join(path.read_text(encoding="utf-8") for path in answers)
     if interrupted:
         raise KeyboardInterrupt
+    if answer:
+        print(answer, end="", flush=True)
     if terminated and not ended and not progress.jobs_failed:
         print(STOPPED, file=sys.stderr)
         return 128 + terminated[0]
-    if answer:
-        print(answer, end="", flush=True)
     if progress.nothing:
         print("Nothing to be done: all that was asked for is there.")
     if ended and not answer:
@@ -171,11 +173,11 @@ def _explain_termination(say: Callable[[str], None], met: list[int]) -> None:
     finish = signal.getsignal(signal.SIGTERM)
 
     def handler(number: int, frame: Any) -> None:
-        if not met:
-            say("stopping when the steps under way have ended; Ctrl-C or kill -INT stops at once")
         met.append(number)
         if callable(finish):
             finish(number, frame)
+        if len(met) == 1:
+            say("stopping when the steps under way have ended; Ctrl-C or kill -INT stops at once")
 
     signal.signal(signal.SIGTERM, handler)
 

@@ -94,13 +94,13 @@ NORMAL_QUANTILE = 1.959963984540054
 PROCESS_SPREAD = 0.05
 """Standard deviation of the logarithm of seconds, or of a ratio of seconds, from one process to another.
 
-Repeats in one process share their memory pages and the state of the machine, so their scatter does not show
-it. Taken from five runs of Platt 1998 at the default scale by one commit, one after the other on one machine
-(November 2026): of 620 ratios, the deviation between processes was 3.5 % in the median and 5.9 % in the root
-mean square; of a solver's seconds at a size, 3.7 % and 4.8 %. Of the 6,150 differences between two runs,
-12.4 % were larger than the intervals of the repeats allow, 5.0 % with a deviation of 0.04, 3.5 % with 0.05.
-See Kalibera and Jones 2013, *Rigorous Benchmarking in Reasonable Time* (ISMM), on the levels of such a
-variation.
+Repeats in one process share their memory pages and the state of the machine, so their scatter does not
+show it. Taken from five runs of Platt 1998 at the default scale by one commit, one after the other on one
+machine (November 2026): of their 615 ratios, the deviation between processes beyond that of the repeats
+was 3.5 % in the median and 5.9 % in the root mean square; of a solver's seconds at a size, 2.3 % and 4.0
+%. Of the 6,150 differences between two runs, 12.4 % were larger than the intervals of the repeats allow,
+5.0 % with a deviation of 0.04, 3.5 % with 0.05. See Kalibera and Jones 2013, *Rigorous Benchmarking in
+Reasonable Time* (ISMM), on the levels of such a variation.
 """
 
 PERMUTED_SPREAD = 0.015
@@ -122,10 +122,12 @@ Tabulated because importing SciPy takes half the time of a step that makes a tab
 """
 
 
-def student_quantile(freedom: int) -> float:
+def student_quantile(freedom: float) -> float:
     """Return the two-sided 95 % quantile of Student's t, e.g. 12.71 for one degree of freedom."""
-    if freedom <= len(_STUDENT):
-        return _STUDENT[freedom - 1]
+    if math.isinf(freedom):
+        return NORMAL_QUANTILE
+    if freedom == int(freedom) <= len(_STUDENT):
+        return _STUDENT[int(freedom) - 1]
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))

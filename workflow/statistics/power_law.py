@@ -31,9 +31,9 @@ With fewer than three points there is no interval; with a single point there is 
 How much of it is noise
 -----------------------
 :func:`noise_of_slope` tells the half-width that the scatter of the runs alone would give (Student's
-distribution, variance of the logarithms pooled over the sizes, and for seconds that between processes), and
-whether the medians miss their line by more than that: the F-test of lack of fit, at 0.05. Then more repeats
-would not narrow the interval much.
+distribution, variance of the logarithms pooled over the sizes, and for seconds that between processes,
+which is known; degrees of freedom by Satterthwaite), and whether the medians miss their line by more
+than that: the F-test of lack of fit, at 0.05. Then more repeats would not narrow the interval much.
 
 References
 ----------
@@ -169,22 +169,33 @@ def noise_of_slope(
     weights = centred / float(centred @ centred)
     # a median of three values or more has at most pi / 2 times the variance of their mean
     shares = np.array([(math.pi / 2 if v.size > 2 else 1.0) / v.size for v in logs.values()])
-    variances = pooled * shares + spread**2
-    half = student_quantile(freedom) * math.sqrt(float(weights**2 @ variances))
+    repeats = pooled * shares
+    variances = repeats + spread**2
+    of_slope = float(weights**2 @ variances)
+    half = student_quantile(_freedom(of_slope, float(weights**2 @ repeats), freedom)) * math.sqrt(of_slope)
     residuals = y - y.mean() - centred * float(weights @ y)
     far = residuals**2 > _ROUNDING
     if not far.any():
         return SlopeNoise(half, False)
     with np.errstate(divide="ignore"):
         missed = float((residuals[far] ** 2 / variances[far]).sum()) / (m - 2)
-    return SlopeNoise(half, missed > _f_quantile(m - 2, freedom))
+    below = _freedom(float(variances.sum()), float(repeats.sum()), freedom)
+    return SlopeNoise(half, missed > _f_quantile(m - 2, below))
 
 
-def _f_quantile(above: int, below: int) -> float:
+def _freedom(whole: float, estimated: float, freedom: int) -> float:
+    """Return the degrees of freedom of a variance of which a part is estimated with ``freedom``.
+
+    The approximation is Satterthwaite's.
+    """
+    return freedom * (whole / estimated) ** 2 if estimated > 0.0 else (math.inf if whole > 0.0 else freedom)
+
+
+def _f_quantile(above: int, below: float) -> float:
     """Return the 95 % quantile of the F distribution."""
-    from scipy.special import fdtri  # imported here because it takes half the time of a step
+    from scipy.special import chdtri, fdtri  # imported here because it takes half the time of a step
 
-    return float(fdtri(above, below, CONFIDENCE))
+    return float(fdtri(above, below, CONFIDENCE) if below < 1e9 else chdtri(above, 1.0 - CONFIDENCE) / above)
 
 
 def _residual_deviations(

@@ -57,7 +57,7 @@ const fromAddress = (place) => {
   const state = { time: Date.now(), columnControl };
   for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
     const [, name, column, table] = key.match(/^(filter|order|column|values)(\d*)(?:-(\d+))?$/) ?? [];
-    if (!name || Number(table ?? 0) !== place) continue;
+    if (!name || Number(table ?? 0) !== place || (name === "column" || name === "values") !== (column !== "")) continue;
     const [, at, way] = value.match(/^(\d+),(asc|desc)$/) ?? [];
     const [, type, logic, given] = value.match(/^(\w+):(\w+):(.*)$/s) ?? [];
     if (name === "filter") state.search = { search: value };
@@ -82,8 +82,8 @@ const toAddress = (place, state) => {
   if (now.size || location.hash.includes("=")) history.replaceState(null, "", `${location.pathname}${location.search}${now.size ? `#${now}` : ""}`);
 };
 // An address with other filters on the same page, typed or clicked.
-addEventListener("hashchange", ({ oldURL, newURL }) => {
-  if (/#.*=/.test(oldURL) || /#.*=/.test(newURL)) location.reload();
+addEventListener("hashchange", ({ newURL }) => {
+  if (/#.*=/.test(newURL)) location.reload();
 });
 // A table that is filled by a script gets its header first.
 const headTable = (table, headers) => {
