@@ -196,7 +196,7 @@ _extremes, _reach = direct(extremes), direct(reach)
 def in_original_order(state, order, valid, alpha, beta, gradient):
     """Write alpha, the signed multipliers and G by example; return how many are free, and their mean of G.
 
-    Only the first ``valid`` examples of the active order count there.
+    The mean is the bias. Only the first ``valid`` examples of the active order count there.
     """
     free, total = 0, 0.0
     for k in range(order.size):

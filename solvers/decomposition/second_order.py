@@ -443,7 +443,7 @@ _in_original_order = direct(in_original_order)
 
 
 def finish(run: SecondOrderRun, status: str) -> Solution:
-    """Return the current solution."""
+    """Return the current solution; its bias is the mean of G over the free multipliers, if there are any."""
     settle_gradient(run)
     state, problem, cache = run.state, run.problem, run.cache
     scalars = state.scalars

@@ -1,4 +1,4 @@
-"""Conversion of plain data, of records and claims, to msgspec types; the configuration's are in `_settings`.
+"""Conversion of plain data, of records and claims, to msgspec types; `_layers` converts the configuration.
 
 It is kept light, since every step loads it: unlike ``convert`` of :mod:`svmrepro.datasets.yaml_checks`, it
 checks only what msgspec checks. That module words the messages, and is loaded for one only.

@@ -1,4 +1,4 @@
-"""The check for continuous integration: JUnit XML, and a summary in Markdown."""
+"""Texts of the check for continuous integration, JUnit XML and Markdown; `steps.check` writes them."""
 
 from __future__ import annotations
 
