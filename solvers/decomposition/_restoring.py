@@ -126,6 +126,11 @@ def gradient_error(run: SecondOrderRun) -> float:
     return rounding + float(scalars.noise)
 
 
+@compiled(forceinline=True)
+def _is_near(status, slope, top, bottom):
+    return ((status & UP) != 0 and slope >= top) or ((status & DOWN) != 0 and slope <= bottom)
+
+
 @compiled(types.UniTuple(types.int64, 3)(STATE, types.float64, types.int64[::1], types.int64[::1]))
 def near_extremes(state, bound, places, changed):
     """Find all examples whose true gradient may be an extreme, and all whose multiplier is not 0.
@@ -138,17 +143,16 @@ def near_extremes(state, bound, places, changed):
     top, bottom = state.scalars.g_max - bound, state.scalars.g_min + bound
     shared = 0
     for k in range(G.size):
-        near = ((status[k] & UP) != 0 and G[k] >= top) or ((status[k] & DOWN) != 0 and G[k] <= bottom)
-        if near and beta[k] != 0.0:
+        if beta[k] != 0.0 and _is_near(status[k], G[k], top, bottom):
             places[shared] = changed[shared] = k
             shared += 1
     near_count = count = shared
     for k in range(G.size):
-        near = ((status[k] & UP) != 0 and G[k] >= top) or ((status[k] & DOWN) != 0 and G[k] <= bottom)
+        near = _is_near(status[k], G[k], top, bottom)
         if near and beta[k] == 0.0:
             places[near_count] = k
             near_count += 1
-        elif beta[k] != 0.0 and not near:
+        elif not near and beta[k] != 0.0:
             changed[count] = k
             count += 1
     return shared, near_count, count

@@ -95,9 +95,8 @@ def builder_of(paper: str, artefact: Artefact) -> Builder:
     """Return the function that builds an artefact of a paper; an unknown kind raises a StepError."""
     known = KINDS[artefact.form]
     if artefact.kind not in known:
-        from svmrepro.datasets.yaml_checks import (
-            did_you_mean,  # imported late, because it takes half a second
-        )
+        # Imported late, because it takes half a second.
+        from svmrepro.datasets.yaml_checks import did_you_mean
 
         raise StepError(
             f"{paper}: artefact '{artefact.name}': no {artefact.form} of kind '{artefact.kind}'"

@@ -114,10 +114,7 @@ SIDE_LOOKS = tuple(
 
 def contender_looks(contenders: Iterable[str]) -> dict[str, Look]:
     """Return contender -> look: its fixed look, or an unused one as long as there are any."""
-    labels = list(dict.fromkeys(contenders))
-    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
-    free = cycle([look for look in LOOKS if look not in looks.values()] or LOOKS)
-    return {label: looks.get(label) or next(free) for label in labels}
+    return _assigned(contenders, LOOKS)
 
 
 def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
@@ -125,15 +122,20 @@ def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
 
     Once all looks are taken, their colours come with the markers of others.
     """
-    labels = list(dict.fromkeys(contenders))
-    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
     every = (*LOOKS, *SIDE_LOOKS)
-    mixed = (
+    mixed = [
         Look(one.colour, every[(at + shift) % len(every)].marker, one.line)
         for shift in range(len(every))
         for at, one in enumerate(every)
-    )
-    free = cycle([look for look in mixed if look not in looks.values()])
+    ]
+    return _assigned(contenders, mixed)
+
+
+def _assigned(contenders: Iterable[str], others: Sequence[Look]) -> dict[str, Look]:
+    """Give each contender its fixed look, or the next of the others that no fixed one is."""
+    labels = list(dict.fromkeys(contenders))
+    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
+    free = cycle([look for look in others if look not in looks.values()] or others)
     return {label: looks.get(label) or next(free) for label in labels}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from svmrepro.workflow.analysis.paired_contenders import (
+    Pairing,
     PermutedProblem,
     family,
     mean_count,
@@ -62,13 +63,12 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
         reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
         return [Finding("data sets", None, reason)]
     marks = compared.marks(corrected=spec.get("corrected", False))
-    unsure = sum(
-        mark == DIRECTIONS[spec["has"]]
-        and spec["of"] == CPU
-        and not _beyond_processes(results, problem, spec)
-        for problem, mark in zip(rows, marks, strict=True)
-    )
-    marked = marks.count(DIRECTIONS[spec["has"]]) - unsure
+    clear = [
+        spec["of"] != CPU or _beyond_processes(results, problem, spec["contenders"], pairing)
+        for problem, pairing, mark in zip(rows, compared.pairings, marks, strict=True)
+        if mark == DIRECTIONS[spec["has"]]
+    ]
+    marked, unsure = clear.count(True), clear.count(False)
     label = f"{marked} of {compared.tested} data sets"
     open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
     few = [size for pairing in open_ if FEWEST <= (size := len(pairing.first)) < ENOUGH]
@@ -82,14 +82,15 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     return [Finding(label, share, "", _printed_share(results, spec))]
 
 
-def _beyond_processes(results: Results, problem: PermutedProblem, spec: Spec) -> bool:
+def _beyond_processes(
+    results: Results, problem: PermutedProblem, contenders: Sequence[str], pairing: Pairing
+) -> bool:
     """Tell whether the ratio of the contenders' mean seconds differs from 1 by more than processes do.
 
     How it varies over the permutations is the test's concern.
     """
-    pairing = pair_up(results, problem, spec["contenders"], CPU)
     ratio = Interval.exact(mean_ratio(pairing.second, pairing.first).value)
-    low, high = _widened(results, problem, spec["contenders"], ratio).ends or (1.0, 1.0)
+    low, high = _widened(results, problem, contenders, ratio).ends or (1.0, 1.0)
     return not low <= 1.0 <= high
 
 

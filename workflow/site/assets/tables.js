@@ -51,7 +51,6 @@ const tableOptions = (table) => {
 };
 // What filters and orders a table stands in the address, so that a copied link shows the same rows:
 // filter=WORDS, order=COLUMN,WAY, column3=TYPE:LOGIC:VALUE and values3=VALUE, with -1 after the name for the second table.
-const partOfAddress = (name, place) => (place ? `${name}-${place}` : name);
 const fromAddress = (place) => {
   const columnControl = {};
   const state = { time: Date.now(), columnControl };
@@ -70,9 +69,10 @@ const fromAddress = (place) => {
 const toAddress = (place, state) => {
   // A plain anchor gives way to a filter, and stays where there is none.
   const before = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
-  const own = new RegExp(`^(filter|order|(column|values)\\d+)${place ? `-${place}` : ""}$`);
+  const suffix = place ? `-${place}` : "";
+  const own = new RegExp(`^(filter|order|(column|values)\\d+)${suffix}$`);
   const now = new URLSearchParams([...before].filter(([key]) => !own.test(key)));
-  const add = (name, value) => now.append(partOfAddress(name, place), value);
+  const add = (name, value) => now.append(name + suffix, value);
   if (state.search.search) add("filter", state.search.search);
   if (state.order[0]?.[1]) add("order", state.order[0].join());
   for (const [column, { searchInput, searchList }] of Object.entries(state.columnControl ?? {})) {
