@@ -83,10 +83,15 @@ def test_contenders_of_a_permutation_run_side_by_side_and_none_is_always_first()
     assert len({line["iterations"] for line in lines if line["n"] == 40}) > 1
 
 
-@pytest.mark.parametrize(("permutations", "count"), [(10, 1), (95, 10), (1_001, 91)])
-def test_a_size_has_no_more_than_a_hundred_jobs(permutations, count):
-    """Each job reads the journal of all."""
-    config = permuted(permutations, sizes=[20], job="size")
+@pytest.mark.parametrize(
+    ("permutations", "job", "count"),
+    [
+        (10, "size", 1), (95, "size", 10), (1_001, "size", 91),
+        (10, "experiment", 1), (11, "experiment", 2), (100, "experiment", 4),
+    ],
+)  # fmt: skip
+def test_permutations_are_measured_in_several_processes_but_not_too_many(permutations, job, count):
+    config = permuted(permutations, sizes=[20], job=job)
     found = jobs.jobs(config, the_experiment(config))
     assert len(found) == len({job.name for job in found}) == count
     assert [row.permutation for job in found for row in job.instances] == list(range(permutations))

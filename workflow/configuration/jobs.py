@@ -16,11 +16,12 @@ from svmrepro.workflow.configuration.model import Config, Contender, Experiment
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import digest
 
-#: Permutations per job when each size has jobs of its own.
+#: Fewest permutations of a job, unless an experiment has fewer.
 BLOCK = 10
-#: Maximum number of jobs per size. A size with more permutations than BLOCK * MOST_BLOCKS gets larger blocks
-#: instead, because every job reads the whole journal of its experiment.
-MOST_BLOCKS = 100
+#: Most jobs of a size that has permutations, by the setting ``job``. Mean seconds vary from one process to
+#: another, by more than some sets' solvers differ: four processes halve that. More than a hundred would cost
+#: time, because every job reads the whole journal of its experiment.
+MOST_BLOCKS = {"experiment": 4, "size": 100}
 
 
 @dataclass(frozen=True)
@@ -128,14 +129,15 @@ def instances(experiment: Experiment) -> tuple[Instance, ...]:
 def jobs(config: Config, experiment: Experiment) -> tuple[Job, ...]:
     """Split an experiment into jobs, as the configuration's setting ``job`` says.
 
-    It is a single job ``all``, which starts Python only once; or one job per size and block of permutations,
-    which suits the time limits of a cluster.
+    It is a single job ``all``, which starts Python only once; or one job per size, which suits the time
+    limits of a cluster. With many permutations, a size has a job per block of them in either case.
     """
-    if config.job == "experiment":
+    many = experiment.permutations is not None and len(experiment.seeds) > BLOCK
+    if config.job == "experiment" and not many:
         return (Job("all", instances(experiment)),)
     found: list[Job] = []
     for n in experiment.sizes:
-        for name, seeds in _blocks(experiment, n):
+        for name, seeds in _blocks(experiment, n, MOST_BLOCKS[config.job]):
             found.append(Job(name, _instances_of(experiment, n, seeds), found[-1].name if found else None))
     return tuple(found)
 
@@ -178,12 +180,12 @@ def test_set_key(experiment: Experiment, seed: int) -> str:
     return datasets.content_key(experiment.dataset, test.rows, part="test")
 
 
-def _blocks(experiment: Experiment, n: int) -> list[tuple[str, tuple[int | None, ...]]]:
+def _blocks(experiment: Experiment, n: int, most: int) -> list[tuple[str, tuple[int | None, ...]]]:
     """Return the jobs of one size: their names, and the seeds or permutations of each."""
     seeds = experiment.seeds
     if experiment.permutations is None or len(seeds) <= BLOCK:
         return [(f"n{n}", seeds)]
-    width = max(BLOCK, -(-len(seeds) // MOST_BLOCKS))
+    width = max(BLOCK, -(-len(seeds) // most))
     return [(f"n{n}-p{first}", seeds[first : first + width]) for first in range(0, len(seeds), width)]
 
 
