@@ -302,15 +302,16 @@ def filled(text: str) -> str:
 
 
 def _filled_block(block: str) -> str:
-    if block.startswith("- "):
-        items = re.split(r"\n(?=- )", block)
-        return "\n".join(_wrapped(item, hanging="  ") for item in items)
-    return block if not block.strip() or re.match(r"[|#!>`<{]|\d+\. ", block) else _wrapped(block)
+    if mark := re.match(r"- |\d\. ", block):
+        items = re.split(r"\n(?=- |\d\. )", block)
+        return "\n".join(_wrapped(item, hanging=" " * len(mark[0])) for item in items)
+    return block if not block.strip() or re.match(r"[|#!><{]|```|\d+\. |---", block) else _wrapped(block)
 
 
 def _wrapped(text: str, hanging: str = "") -> str:
     ending = text[len(text.rstrip("\n")) :]
-    words = " ".join(text.split()).replace(" %", "\0%")  # no line begins with a unit
+    words = " ".join(text.split()).replace(" %", "\0%")  # no line begins with a unit, and code stays whole
+    words = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), words)
     lines = textwrap.wrap(
         words, WIDTH, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
     )

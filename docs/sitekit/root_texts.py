@@ -1,6 +1,7 @@
 """Files of the repository that are made of others, above all texts with the reference runs' numbers.
 
-``./run texts`` writes them; with ``--check`` it only says which differ from what they are made of.
+``./run texts`` writes them, and fills the lines of the other pages to one width; with ``--check`` it only
+says which files would change.
 """
 
 from __future__ import annotations
@@ -28,6 +29,15 @@ TEXTS = {
     "docs/threads.md": "docs/templates/threads.md",
     "docs/grid.md": "docs/templates/grid.md",
 }
+#: Pages written by hand.
+_PAGES = (
+    "*.md",
+    "containers/*.md",
+    "docs/*.md",
+    "docs/papers/*.md",
+    "workflow/site/*.md",
+    "workflow/site/vendor/*.md",
+)
 _KEYS, _RULES = "config/README.md", "workflow/site/templates/rule_graph.json"
 
 
@@ -70,11 +80,17 @@ def environment(numbers: Numbers) -> jinja2.Environment:
     return found
 
 
+def _with_filled_lines(page: Path) -> str:
+    return filled(page.read_text(encoding="utf-8"))
+
+
 def main(arguments: list[str]) -> int:
     """Write all files, or with ``--check`` only name those that differ; return the exit code."""
+    pages = [page for pattern in _PAGES for page in ROOT.glob(pattern)]
     makers: dict[str, Callable[[], str]] = {
+        **{str(page.relative_to(ROOT)): partial(_with_filled_lines, page) for page in pages},
         **{text: partial(written, text) for text in TEXTS},
-        _KEYS: lambda: parameters.page((ROOT / _KEYS).read_text(encoding="utf-8")),
+        _KEYS: lambda: filled(parameters.page((ROOT / _KEYS).read_text(encoding="utf-8"))),
         _RULES: lambda: rule_graph.as_text(rule_graph.from_snakemake(ROOT)),
     }
     stale = []

@@ -368,6 +368,7 @@ def _contender(
         iteration_limit=_steps(given(entry.iteration_limit, experiment.iteration_limit)),
         warm=entry.warm,
         nested=entry.nested,
+        largest=given(entry.largest, None),
     )
     if contender.encoding is not None:
         check_known(contender.encoding, datasets.ENCODINGS, "encoding", "encoding")

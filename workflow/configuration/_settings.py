@@ -84,6 +84,7 @@ class ContenderSettings(FileSection):
     permutations: Count | UnsetType = UNSET
     warm: bool = False
     nested: bool = True
+    largest: Count | UnsetType = UNSET
 
 
 class GridSettings(FileSection):

@@ -11,6 +11,7 @@ read the result from a JSON file with :func:`read_config`, in a few milliseconds
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ class Contender:
     iteration_limit: Number | None = None  # math.inf for no limit; None: the solver's own cap
     warm: bool = False  # solves a grid with warm starts
     nested: bool = True  # takes part at the sizes between the paper's
+    largest: int | None = None  # size up to which it takes part; None: all
 
 
 class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,7 +118,9 @@ class Experiment:
 
     def sizes_of(self, contender: Contender) -> tuple[int, ...]:
         """Return the sizes at which a contender takes part."""
-        return self.sizes if contender.nested else tuple(n for n in self.sizes if n not in self.nested)
+        left_out = () if contender.nested else self.nested
+        largest = math.inf if contender.largest is None else contender.largest
+        return tuple(n for n in self.sizes if n <= largest and n not in left_out)
 
     def bound(self, n: int, point: float | None = None) -> float:
         """Return the upper bound of each multiplier in (P1) for n training rows: C, or C_total / n.

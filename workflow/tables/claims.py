@@ -55,9 +55,15 @@ def build(results: Results, artefact: Artefact) -> Table:
         "hold: none of the interval does. Not decided: the interval straddles the bound. Counts and "
         "objectives are exact.",
         "On the paper's numbers: the same rule, applied to the numbers that the paper prints, with exponents "
-        "refitted to its seconds. Cannot be asked: it prints none for the quantity.",
+        "refitted to its seconds. Cannot be asked: it prints none for the quantity, or only the one in the "
+        "sentence, of which the rule is made.",
         _tests(claims),
     ]
+    if any(verdict.on_paper == UNDECIDED for verdict in verdicts):
+        notes.append(
+            "Not decided on the paper's numbers: it has too few sizes for an exponent that would decide. A run at "
+            "these sizes may not decide either."
+        )
     if any(verdict.verdict == STAND_IN for verdict in verdicts):
         notes.append("Holds on a stand-in: the rule is met, but only on data in place of the paper's.")
     table = table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)

@@ -289,3 +289,9 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):
     made = [load_config(experiment(**limit)).experiment("platt1998", "adult-linear") for limit in limits]
     keys = [jobs.instances(each)[0].fingerprint for each in made]
     assert keys[0] == keys[1] and len(set(keys)) == 3
+
+
+def test_a_contender_takes_part_up_to_its_largest_size():
+    contenders = {"all": solver("quick"), "small": {**solver("quick"), "largest": 20}}
+    found = rows(prepare(contenders, (20, 40)))
+    assert [[contender.label for contender in row.contenders] for row in found] == [["all", "small"], ["all"]]
