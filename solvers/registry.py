@@ -286,6 +286,15 @@ _PEERS = (
         promise=GAP,
     ),
     _peer(
+        "liblinear-multicore",
+        "liblinear-multicore",
+        "LIBLINEAR's dual coordinate descent on several threads, by its own package",
+        {"threads": 1},
+        (LINEAR, NO_BIAS),
+        module="peers.liblinear_package",
+        promise=GAP,
+    ),
+    _peer(
         "onedal",
         "scikit-learn-intelex",
         "oneDAL, as scikit-learn-intelex's SVC",

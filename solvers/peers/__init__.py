@@ -7,4 +7,5 @@ scikit-learn's goes into `estimators` (``_MODULES``, ``_estimator``); any other 
 
 estimators      LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, through estimators like scikit-learn's
 libsvm_package  LIBSVM, by its own Python package
+liblinear_package  LIBLINEAR on several threads, by its own Python package
 """
