@@ -9,12 +9,12 @@ multipliers at their bounds and solves for the free ones by
 A *polish* with k free among m active examples costs a kernel matrix and a Cholesky factor of order k, and k
 rows of m entries for the gradient. It replaces steps between two free multipliers, not those that find new
 ones, so it waits while most of the active examples are not free: the first polish is made when such steps
-have cost 3 m / k times as much, or 12 m / k times if rows are bytes. The next ones become four times more
-frequent if the last one gained more, for its cost, than the latest of these steps, and less frequent if it
-gained less. Useless polishes therefore cost little in total. Costs are counted in entries read, not in
-seconds, so that a run can be repeated. Looking at the free set costs as well: the next look is when the
-polish of the last one would be due. When examples have left the active set, a polish may have become cheap,
-so there is a look.
+have cost 3 m / k times as much, or 12 m / k times if rows are bytes; what a polish costs in any case is
+added. The next ones become four times more frequent if the last one gained more, for its cost, than the
+latest of these steps, and less frequent if it gained less. Useless polishes therefore cost little in total.
+Costs are counted in entries read, not in seconds, so that a run can be repeated. Looking at the free set
+costs as well: the next look is when the polish of the last one would be due. When examples have left the
+active set, a polish may have become cheap, so there is a look.
 
 With several threads, long passes of the pair steps are divided among them, and so is the update of the
 gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`.
@@ -337,7 +337,7 @@ def _consider(run: SmoNewtonRun) -> None:
     cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
     now = float(state.scalars.between_free)
     run.marks.append((now, float(state.scalars.between_free_gain)))
-    due = run.begun + run.patience * cost * m / max(k, 1)
+    due = run.begun + run.patience * (cost * m / max(k, 1) + _OVERHEAD)
     if now >= due and 2 <= k <= _MOST_FREE:
         second_order.settle_gradient(run.pairs)
         run.polish = Polish(run, np.flatnonzero(state.status[:m] == UP | DOWN))

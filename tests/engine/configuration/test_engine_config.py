@@ -2,7 +2,7 @@ import math
 import shutil
 
 import pytest
-from engine_support import EXPERIMENT, refusal, snakemake, tiny
+from engine_support import EXPERIMENT, prepare, refusal, rows, snakemake, solver, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry import RegistryKeys
 from svmrepro.workflow.configuration import _settings as structs

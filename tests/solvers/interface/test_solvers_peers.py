@@ -11,7 +11,7 @@ from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, s
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
-KERNELLED = [name for name in HERE if name != "liblinear"]
+KERNELLED = [name for name in HERE if not name.startswith("liblinear")]
 
 
 def problem(kernel: str = "linear", *, bias: bool = True, storage: str = "auto", C: float = 1.0) -> Problem:
@@ -45,6 +45,27 @@ def test_liblinear(C: float, storage: str) -> None:
     assert certificate.dual == pytest.approx(judged(same, "smo-fixed-threshold", 1e-5)[1].dual, rel=1e-5)
 
 
+@pytest.mark.skipif("liblinear-multicore" not in HERE, reason="liblinear-multicore is not installed")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_liblinear_on_several_threads(weighted: bool, threads: int) -> None:
+    same = problem(bias=False)
+    same = Problem(same.X, same.y, np.where(same.y > 0, 2.0, 0.5) if weighted else 1.0, bias=False)
+    solution, certificate = judged(same, "liblinear-multicore", 0.1, threads=threads)
+    assert solution.weights is not None and solution.iterations > 0
+    assert certificate.primal == pytest.approx(judged(same, "liblinear", 1e-6)[1].primal, rel=0.1)
+    # It ends after 300 passes, and says so.
+    assert solve(same, "liblinear-multicore", eps=1e-12, threads=threads).status == "iteration_limit"
+
+
+@pytest.mark.skipif("liblinear-multicore" not in HERE, reason="liblinear-multicore is not installed")
+def test_liblinear_on_several_threads_takes_no_weights_of_examples() -> None:
+    same = problem(bias=False)
+    uneven = Problem(same.X, same.y, np.linspace(0.5, 1.0, same.n), bias=False)
+    with pytest.raises(ValueError, match="'liblinear-multicore' needs one C for all examples of a class"):
+        solve(uneven, "liblinear-multicore")
+
+
 def test_liblinear_at_high_precision_is_a_reference() -> None:
     """The objective is known to nine digits, because the dual bounds it from below."""
     same = problem(bias=False, C=10.0)
@@ -76,9 +97,9 @@ def test_random_problems(seed: int) -> None:
     if not case.definite or case.C > 1e3:
         return
     for name in HERE:
-        if (
-            name == "thundersvm"
-        ):  # the certificate refuses every fourth of its solutions of such small problems
+        # Of such small problems, the certificate refuses every fourth solution of ThunderSVM, and LIBLINEAR on
+        # several threads often needs more than its 300 passes.
+        if name in ("thundersvm", "liblinear-multicore"):
             continue
         if suits(name, case.kernel):
             # oneDAL mishandles empty CSR rows.
