@@ -35,6 +35,13 @@ experiments:
         (["noise-linear", "--config", "mirror=/nowhere"],
          "mirror: /nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
         (["noise-linear", "--cores", "0"], "--cores: must be positive, not 0"),
+        (["noise-linear", "--cores", "x"],
+         "Error parsing number of cores (--cores, -c): must be integer or 'all'.; see `snakemake --help`"),
+        (["--set-threads", "x"],
+         "Invalid threads definition: entries have to be defined as RULE=THREADS pairs (with THREADS being a "
+         "positive integer). (Unparsable value: 'x'); see `snakemake --help`"),
+        (["--workflow-profile", "nowhere"], "--workflow-profile: nowhere is not a folder"),
+        (["--config", "C=0"], "--config: 'C': unknown key"),
         (["publish", "--scale", "smoke"],
          "nothing to publish: results/smoke has no measurements; `./run --scale smoke` makes them"),
         (["compare"],

@@ -89,7 +89,7 @@ def test_a_long_run_is_seen_to_be_alive(config, stream, monkeypatch):
     monkeypatch.setattr(job_progress, "TICK_PLAIN", 0.02)
     measure(config, stream=stream)
     text = stream.getvalue()
-    assert " of about " in text and "1 run of scale default left" in text
+    assert " of about " in text and "1 run left" in text
     # Overwritten on a terminal and nowhere else; in neither case part of the log.
     assert ("\r\x1b[K" in text) == ("measuring, about" in text) == stream.isatty()
     assert " of about " not in Path("log.txt").read_text()

@@ -82,7 +82,7 @@ def done(tmp_path_factory):
 def test_run_tells_what_it_does_and_sums_up(done):
     folder, ended = done
     assert ended.returncode == 0, ended.stderr
-    assert "noise-linear: 16 runs to make; 16 runs of scale default left, about" in ended.stderr
+    assert "noise-linear: 16 runs to make, about" in ended.stderr
     assert "Scale default: 8 optimal" in ended.stdout
     assert "Select jobs" not in ended.stderr and "Traceback" not in ended.stderr
     assert BROKEN in ended.stdout + ended.stderr

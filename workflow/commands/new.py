@@ -21,14 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.commands import checkout
-    from svmrepro.workflow.configuration import as_called, home
+    from svmrepro.workflow.configuration import callers_folder, home
     from svmrepro.workflow.joining import skeleton_writer
 
     if given.kind != "solver":  # whose files are all in a folder of its own
         checkout.require("pyproject.toml")
     for path in skeleton_writer.write(given.kind, given.name, home()):
         print(f"wrote {path.relative_to(home())}")
-    print("\nIt works as it is; change it piece by piece. Next:")
-    for line in skeleton_writer.NEXT[given.kind]:
-        print(f"    {as_called(line.format(name=given.name))}")
+    where = "" if callers_folder.folder() == home().resolve() else f", in {home()}"
+    print(f"\nIt works as it is; change it piece by piece. Next{where}:")
+    for line in skeleton_writer.next_commands(given.kind, given.name):
+        print(f"    {line}")
     return 0

@@ -15,7 +15,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from svmrepro import datasets
 from svmrepro.solvers import SOLVERS
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import as_called, config_dir
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 
@@ -38,7 +38,17 @@ NEXT: Final = {
         "./run --config 'papers=[{name}]'",
     ),
 }
-"""Commands to go on with, by kind."""
+"""Commands to go on with in a clone, by kind."""
+
+
+def next_commands(kind: str, name: str) -> list[str]:
+    """Return the commands to go on with, as they can be called here."""
+    commands = [as_called(line.format(name=name)) for line in NEXT[kind]]
+    if commands[0].startswith("pip install"):
+        # A clone's environment has the tools that build and test a package; another one may not.
+        commands[0] = commands[0].replace(" --no-build-isolation", "")
+        commands.insert(1, "pip install pytest")
+    return commands
 
 
 def write(kind: str, name: str, folder: Path) -> list[Path]:

@@ -38,8 +38,8 @@ _Place = tuple[int, float | None]
 class Forecast:
     """The runs of a scale: how many were made, how many are left, and how long those will take.
 
-    ``present`` lists the experiments to forecast. Or it is the one being measured, for the whole scale unless
-    its journals are too large.
+    ``present`` lists the experiments to forecast. Or it is the one being measured; the others of the scale
+    are read, too, unless their journals are too large, because they tell how long its solvers take.
     """
 
     def __init__(self, config: Config, present: Experiment | Sequence[Experiment]) -> None:
@@ -48,7 +48,6 @@ class Forecast:
         self._experiments = [present] if isinstance(present, Experiment) else list(present)
         if one and short:
             self._experiments = config.experiments
-        self.whole_scale = len(self._experiments) > 1 or len(config.experiments) == 1
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         #: Number of runs made, by contender, size and point.

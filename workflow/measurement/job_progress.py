@@ -77,9 +77,9 @@ class JobProgress:
         if self._send:
             return
         self._forecast = Forecast(self._config, self._experiment)
-        runs, _ = self._forecast.left(self._experiment)
+        runs, seconds = self._forecast.left(self._experiment)
         if runs:
-            self.note(f"{plural(runs, 'run')} to make; {self._left()}")
+            self.note(f"{plural(runs, 'run')} to make, {_when(seconds)}")
         else:
             self._write_log("nothing left to measure")
 
@@ -147,13 +147,8 @@ class JobProgress:
             self._print(text, log=False, end="" if self._terminal else "\n")
 
     def _left(self) -> str:
-        whole = self._forecast.whole_scale
-        where = f"of scale {self._config.scale} left" if whole else "left here"
-        runs, seconds = self._forecast.left(None if whole else self._experiment)
-        if not runs:
-            return f"no run {where}"
-        time_left = "how long is not known yet" if seconds is None else _about(seconds)
-        return f"{plural(runs, 'run')} {where}, {time_left}"
+        runs, seconds = self._forecast.left(self._experiment)
+        return f"{plural(runs, 'run')} left, {_when(seconds)}" if runs else "no run left"
 
     def _print(self, text: str, log: bool = True, end: str = "\n") -> None:
         """Print a line, over the one that an empty ``end`` left open on a terminal."""
@@ -177,6 +172,10 @@ def _open_log(path: Path) -> TextIO:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a", encoding="utf-8")
+
+
+def _when(seconds: float | None) -> str:
+    return "how long is not known yet" if seconds is None else _about(seconds)
 
 
 def _about(seconds: float) -> str:

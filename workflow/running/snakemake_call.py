@@ -88,6 +88,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
             targets -= set(runs)
         targets.add(goal)
     if settings.directory:
+        settings.snakefile = Path(settings.snakefile).absolute()
         Path(settings.directory).mkdir(parents=True, exist_ok=True)
         os.chdir(settings.directory)
         settings.directory = None
@@ -243,17 +244,21 @@ def _output_in(file: Path) -> Iterator[TextIO]:
 def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the layers of settings, each with its source: files, ``--config``, ``--scale``."""
     from snakemake.cli import parse_config
+    from snakemake.utils import update_config
     from svmrepro.workflow.configuration.plain_yaml import read_yaml
 
     layers: list[tuple[str, Mapping[str, Any]]] = []
     for file in settings.configfile or ():
         layers.append((str(file), read_yaml(callers_folder.given(file))))
-    try:
-        layers.append(("--config", parse_config(settings.config)))
-    except ValueError as error:
-        wrong = next((entry for entry in settings.config if "=" not in entry), "")
-        what = f"{wrong!r} is not of the form KEY=VALUE" if wrong else one_line(error)
-        raise StepError(f"--config: {what}") from error
+    chosen: dict[str, Any] = {}
+    for entry in settings.config or ():
+        key, sign, _ = entry.partition("=")
+        try:
+            update_config(chosen, parse_config([entry]))
+        except ValueError as error:
+            what = f"{key!r}: unknown key" if sign else f"{entry!r} is not of the form KEY=VALUE"
+            raise StepError(f"--config: {what}") from error
+    layers.append(("--config", chosen))
     against = layers[-1][1].get("against")
     if isinstance(against, str):
         layers[-1] = ("--config", {**layers[-1][1], "against": _found(against)})
@@ -290,11 +295,17 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
     except SystemExit as error:
         if not error.code:  # help or version
             raise
-        what = said.getvalue().strip().splitlines()[-1].partition(": error: ")[2]
+        last = said.getvalue().strip().splitlines()[-1]
+        what = last.partition(": error: ")[2] or last.removeprefix("Error: ")
         if "--executor" in what and (executor := re.search(r"invalid choice: '([a-z-]+)'", what)):
             plugin = f"`./run pip install snakemake-executor-plugin-{executor[1]}`"
             what = f"--executor: {executor[1]!r} is not installed; {as_called(plugin)} may add it"
         raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
+    except Exception as error:  # the parser converts values itself, and lets through what that raises
+        raise StepError(f"{one_line(error)}; see `snakemake --help`") from None
+    for profile in filter(None, [settings.workflow_profile]):
+        if profile != "none" and not Path(profile).exists():
+            raise StepError(f"--workflow-profile: {profile} is not a folder")
     if settings.cores is not None and not settings.cores:
         raise StepError("--cores: must be positive, not 0")  # Snakemake would wait for ever
     return parser, settings

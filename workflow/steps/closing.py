@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.configuration import Config, Experiment, as_called, paths
+from svmrepro.workflow.configuration.model import Paper
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
 from svmrepro.workflow.number_text import plural
@@ -39,14 +40,12 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
     flagged = sum(line["flagged"] for line in lines)
     parts = [f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
     flags = f"; {flagged:,} flagged for other load on the machine" if flagged else ""
-    report = paths.report(config)
-    page = str(report) if report.is_file() else f"`./run report{_scale(config)}` writes one page"
     figures = config.figures_dir / config.scale
     text = [
         f"Scale {config.scale}: {', '.join(parts)}{flags}.",
         _claims(config, chosen),
         _not_run(config, [line for line in lines if line["status"] != "optimal"]),
-        f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png   report: {page}",
+        f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png{_report(config)}",
         _next(config, lines),
     ]
     return as_called("\n".join(filter(None, text)))
@@ -58,13 +57,35 @@ def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
 
     count: Counter[str] = Counter()
     names = {experiment.name for experiment in chosen}
+    judged: list[str] = []
     for name, paper in config.papers.items():
         for artefact in paper.artefacts.values() if paper.experiments.keys() <= names else ():
             if artefact.kind == "claims":
+                judged.append(name)
                 with suppress(OSError), paths.table(config, name, artefact.name)["csv"].open() as stream:
                     rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
                     count.update(row["verdict"] for row in rows)
-    return f"Claims: {tally(count)}; `./run check{_scale(config)}` lists them." if count else ""
+    command = f"./run check{_judged(config, judged)}{_scale(config)}"
+    return f"Claims: {tally(count)}; `{command}` lists them." if count else ""
+
+
+def _judged(config: Config, papers: Sequence[str]) -> str:
+    """Return the papers as words of a command, unless they are all that have claims."""
+    every = [name for name, paper in config.papers.items() if _has_claims(paper)]
+    return "" if sorted(papers) == sorted(every) else "".join(f" {name}" for name in papers)
+
+
+def _has_claims(paper: Paper) -> bool:
+    return any(artefact.kind == "claims" for artefact in paper.artefacts.values())
+
+
+def _report(config: Config) -> str:
+    """Say where the report is, or how to get it; "" for results elsewhere, which it would not find."""
+    file = paths.report(config)
+    if file.is_file():
+        return f"   report: {file}"
+    usual = config.results_dir == Path("results")
+    return f"   report: `./run report{_scale(config)}` writes one page" if usual else ""
 
 
 def _scale(config: Config) -> str:
@@ -91,8 +112,9 @@ def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cause(line: Mapping[str, Any]) -> str:
-    """Return the reason of a line without the size or permutation at which it arose."""
-    return re.sub(r" (at n = \d+.*|in permutation \d+)$", "", str(line["reason"]))
+    """Return the reason of a line without the size or permutation at which it arose, or the hosts tried."""
+    reason = re.sub(r" (at n = \d+.*|in permutation \d+)$", "", str(line["reason"]))
+    return re.sub(r"(not available): .*", r"\1", reason)
 
 
 def _next(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:

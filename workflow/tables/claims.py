@@ -61,8 +61,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     ]
     if any(verdict.on_paper == UNDECIDED for verdict in verdicts):
         notes.append(
-            "Not decided on the paper's numbers: it has too few sizes for an exponent that would decide. A run at "
-            "these sizes may not decide either."
+            "Not decided on the paper's numbers: it has too few sizes for an exponent that would decide. A "
+            "run at these sizes may not decide either."
         )
     if any(verdict.verdict == STAND_IN for verdict in verdicts):
         notes.append("Holds on a stand-in: the rule is met, but only on data in place of the paper's.")

@@ -42,7 +42,7 @@ def test_every_size_is_measured_at_every_point():
     ]
     assert all(line["C"] == line["point"] and line["axis"] == "C" for line in lines)
     assert {line["status"] for line in lines} == {"optimal"}
-    assert "C = 0.001 " in told and told.endswith("no run of scale default left\n")
+    assert "C = 0.001 " in told and told.endswith("no run left\n")
     # The values differ, so each was a separate problem.
     duals = {(line["n"], line["point"]): line["certificate"]["dual"] for line in lines}
     assert duals[20, 0.001] < duals[20, 0.1]
@@ -124,7 +124,7 @@ def test_a_limit_stops_what_is_harder():
     }
     assert found[20, 0.9]["reason"] == "passed its time limit of 9 s at n = 20, C = 0.6"
     assert {line["status"] for line in lines if line["contender"] == "a"} == {"optimal"}
-    assert told.endswith("no run of scale default left\n")
+    assert told.endswith("no run left\n")
     # A smaller eps is harder.
     lines, _ = measure(one({"a": solver("strained")}, [20], axis={"eps": [1e-5, 1e-4, 1e-2]}))
     assert [line["status"] for line in lines] == ["optimal", "time_limit", "not_run"]

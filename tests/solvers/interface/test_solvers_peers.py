@@ -97,8 +97,8 @@ def test_random_problems(seed: int) -> None:
     if not case.definite or case.C > 1e3:
         return
     for name in HERE:
-        # Of such small problems, the certificate refuses every fourth solution of ThunderSVM, and LIBLINEAR on
-        # several threads often needs more than its 300 passes.
+        # Of such small problems, the certificate refuses every fourth solution of ThunderSVM, and multi-core
+        # LIBLINEAR often needs more than its 300 passes.
         if name in ("thundersvm", "liblinear-multicore"):
             continue
         if suits(name, case.kernel):
