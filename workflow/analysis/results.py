@@ -53,6 +53,7 @@ ACRONYMS = {
 
 VARIANTS = {
     "lengths": "lengths counted",
+    "multicore": "multi-core",
     "longer": "longer steps",
     "longer selection": "longer steps and selection",
 }

@@ -57,11 +57,15 @@ ANALYSIS: Commands = (
 )
 # These run what the smoke scale has compiled, or compile into a folder of their own.
 ENGINE: Commands = (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),)
+# The committed references follow from their measurements alone.
+REFERENCES: Commands = tuple(
+    ("svmrepro", "remake", f"results/reference/{scale}") for scale in ("paper", "default")
+)
 REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke"), ("pytest", "tests/report"))
 
 #: The tasks of the whole test by the one that they wait for; of those, the longest first.
 TASKS: dict[str, dict[str, Commands]] = {
-    "": {"compile": COMPILE, "analysis": ANALYSIS, "lint": LINT, "data": DATA},
+    "": {"compile": COMPILE, "analysis": ANALYSIS, "lint": LINT, "data": DATA, "references": REFERENCES},
     "compile": {"libraries": LIBRARIES, "smoke and report": REPORT, "engine": ENGINE},
     "libraries": {"torture": TORTURE, "sums": SUMS},
 }

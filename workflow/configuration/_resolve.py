@@ -84,6 +84,10 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
         for key in ("experiments", "contenders"):
             for name in getattr(settings, key):
                 check_known(name, files, "paper", key, name)
+        if settings.baseline is not None:
+            every = [each for paper in papers.values() for each in paper.experiments.values()]
+            known = {label for experiment in every for label in experiment.contenders}
+            check_known(settings.baseline, sorted(known), "contender", "baseline")
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
     same = (
@@ -174,7 +178,9 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
                 sizes = paper_sizes[name]
                 with under("experiments", name):
                     experiments[name] = _experiment(name, entry, kernel, path.stem, settings, sizes)
-        artefacts = _artefacts(content.artefacts, layers.content["artefacts"], experiments, list(paper_sizes))
+        artefacts = _artefacts(
+            content.artefacts, layers.content["artefacts"], experiments, list(paper_sizes), settings.baseline
+        )
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
     left_out = {name: _title(name, entry) for name, entry in entries.items() if name not in experiments}
@@ -421,8 +427,12 @@ def _artefacts(
     contents: Mapping[str, Mapping[str, Any]],
     experiments: Mapping[str, Experiment],
     declared: list[str],
+    baseline: str | None,
 ) -> dict[str, Artefact]:
-    """Build the artefacts, without those whose experiments the scale all removes."""
+    """Build the artefacts, without those whose experiments the scale all removes.
+
+    A ``baseline`` replaces their own where it takes part.
+    """
     artefacts = {}
     for name, entry in entries.items():
         single = entry.experiment is not UNSET
@@ -432,6 +442,8 @@ def _artefacts(
         shown = tuple(experiment for experiment in named or declared if experiment in experiments)
         if shown:
             extra = {key: each for key, each in contents[name].items() if key not in entry.__struct_fields__}
+            if "baseline" in extra and any(baseline in experiments[each].contenders for each in shown):
+                extra["baseline"] = baseline
             artefacts[name] = Artefact(
                 name=name,
                 kind=entry.kind,

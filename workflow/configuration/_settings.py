@@ -145,6 +145,7 @@ class Settings(FileSection, kw_only=True):
     figures_dir: Folder
     mirror: Mirror | None = None
     against: Place | None = None
+    baseline: Name | None = None
     require_data: bool = False
     require_complete: bool = False
     timed_jobs: Count = 1

@@ -8,11 +8,13 @@ Snakemake reads it when it makes the report.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from svmrepro.workflow.configuration import Config, config_dir, paths
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import HEADLINE
 from svmrepro.workflow.site.pages import templates
-from svmrepro.workflow.site.shown_run import read_folder
+from svmrepro.workflow.site.shown_run import ShownClaim, read_folder
 from svmrepro.workflow.steps._command_line import run_step
 
 
@@ -26,15 +28,21 @@ def run(config: Config) -> None:
     ]
     block = ""
     if judged:
-        main = {
-            paper.name: [claim for claim in paper.claims if claim.kind == HEADLINE and claim.tallied]
-            for paper in judged
-        }
+        main = {paper.name: _main(paper.claims) for paper in judged}
         shown = templates().get_template("verdicts.html").render(papers=judged, main=main)
         # Snakemake renders the whole text as a template; quotes must stay as they are.
         html = "\n".join(f"   {line}" for line in shown.splitlines() if line.strip())
         block = f"{{% raw %}}\n.. raw:: html\n\n{html}\n\n{{% endraw %}}\n\n"
     atomic_write(paths.report_text(config), block + words)
+
+
+def _main(claims: Sequence[ShownClaim]) -> list[ShownClaim]:
+    """Return the headlines; at a scale that judges none of them, the details that it does judge."""
+    counted = [claim for claim in claims if claim.tallied]
+    headlines = [claim for claim in counted if claim.kind == HEADLINE]
+    if any(claim.mark != "none" for claim in headlines):
+        return headlines
+    return [claim for claim in counted if claim.mark != "none"] or headlines
 
 
 if __name__ == "__main__":

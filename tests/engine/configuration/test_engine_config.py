@@ -291,6 +291,23 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):
     assert keys[0] == keys[1] and len(set(keys)) == 3
 
 
+def test_a_baseline_of_choice_replaces_that_of_tables_with_its_contender():
+    chosen = load_config({"papers": ["peers", "platt1999"], "baseline": "libsvm-dense"})
+    own = load_config({"papers": ["peers", "platt1999"]})
+    baselines = {
+        paper: {
+            name: (artefact.settings["baseline"], own.papers[paper].artefacts[name].settings["baseline"])
+            for name, artefact in chosen.papers[paper].artefacts.items()
+            if "baseline" in artefact.settings
+        }
+        for paper in chosen.papers
+    }
+    assert set(baselines["peers"].values()) == {("libsvm-dense", "smo-newton")}
+    assert set(baselines["platt1999"].values()) == {("smo", "smo")}
+    with pytest.raises(StepError, match="baseline: unknown contender 'libsvn-dense'; did you mean"):
+        load_config({"papers": ["peers"], "baseline": "libsvn-dense"})
+
+
 def test_a_contender_takes_part_up_to_its_largest_size():
     contenders = {"all": solver("quick"), "small": {**solver("quick"), "largest": 20}}
     found = rows(prepare(contenders, (20, 40)))
