@@ -61,7 +61,7 @@ class Forecast:
                 self._running[contender.solver].append(_key(each, contender))
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
         #: Seconds of the reference run by contender and size, and this machine's seconds for one of those.
-        self._reference = {} if one else _reference_seconds(config)
+        self._reference = {} if one or not self._experiments else _reference_seconds(config)
         self._paces: list[float] = []
         for experiment in self._experiments if one or short else ():
             current = {instance.fingerprint for instance in instances(experiment)}
