@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
@@ -118,7 +118,13 @@ class Results:
 
     def group(self, experiment: str, contender: str, n: int | None) -> Group:
         """Return the runs of a contender at one size."""
-        return Group(()) if n is None else self.runs.group(experiment, contender, n)
+        if n is None:
+            return Group(())
+        group, known = self.runs.group(experiment, contender, n), self.paper.experiments.get(experiment)
+        largest = known.contenders[contender].largest if known and contender in known.contenders else None
+        if not group.runs and largest is not None and n > largest:
+            return replace(group, absent=f"takes part up to n = {largest:,}")
+        return group
 
     def timed_groups(self, experiment: str) -> list[Group]:
         """Return the runs of each contender at each size that have seconds."""

@@ -141,6 +141,8 @@ class Group:
     runs: tuple[MeasuredRun, ...]
     conditions: Conditions | None = None
     """Hardware and protocol whose seconds count (`MeasuredRun.conditions`); None if all runs share them."""
+    absent: str = "no measurement"
+    """Why there are no runs, if there are none."""
 
     @cached_property
     def solved(self) -> tuple[MeasuredRun, ...]:
@@ -182,7 +184,7 @@ class Group:
         if self.solved:
             return ""
         if not self.runs:
-            return "not run: no measurement"
+            return f"not run: {self.absent}"
         run = self.runs[0]
         said = run.fields.get("reason", "")
         if run.status == "not_run":
