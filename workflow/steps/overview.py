@@ -42,7 +42,9 @@ def _main(claims: Sequence[ShownClaim]) -> list[ShownClaim]:
     headlines = [claim for claim in counted if claim.kind == HEADLINE]
     if any(claim.mark != "none" for claim in headlines):
         return headlines
-    return [claim for claim in counted if claim.mark != "none"] or headlines
+    # Several rules may test one sentence.
+    details = {(claim.verdict, claim.quote): claim for claim in counted if claim.mark != "none"}
+    return list(details.values()) or headlines
 
 
 if __name__ == "__main__":
