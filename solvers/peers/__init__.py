@@ -5,7 +5,8 @@ A peer is an entry of `svmrepro.solvers.registry`, an adapter here, and a conten
 scikit-learn's goes into `estimators` (``_MODULES``, ``_estimator``); any other gets a module like
 `libsvm_package`, named in its entry of the registry.
 
-estimators      LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, through estimators like scikit-learn's
-libsvm_package  LIBSVM, by its own Python package
+estimators         LIBSVM, LIBLINEAR, oneDAL and ThunderSVM, through estimators like scikit-learn's
+libsvm_package     LIBSVM, by its own Python package
 liblinear_package  LIBLINEAR on several threads, by its own Python package
+c_packages         what these two have in common
 """

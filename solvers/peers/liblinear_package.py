@@ -9,22 +9,18 @@ but not per example: bounds that differ within a class are refused.
 
 from __future__ import annotations
 
-import re
 import time
-from ctypes import CFUNCTYPE, c_char_p, c_double, c_int
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinear
-from svmrepro.solvers.peers.estimators import check_entries, class_bounds, complete, objective, steps
+from svmrepro.solvers.peers.c_packages import set_bounds, trained
+from svmrepro.solvers.peers.estimators import check_entries, complete, objective, steps
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
+from svmrepro.solvers.solution import Solution
 
 __all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "steps"]
-
-
-_SILENT = CFUNCTYPE(None, c_char_p)(liblinear.print_null)
 
 
 class LiblinearRun:
@@ -36,7 +32,6 @@ class LiblinearRun:
         self.examples = problem.layout("liblinear-multicore", _build)
         self.parameter = _parameter(problem, eps, self.threads)
         self.model: Any = None
-        self.printed: list[str] = []
         self.steps = 0
         self.helped = 0.0  # CPU seconds of the package's own threads
 
@@ -52,17 +47,14 @@ start = LiblinearRun
 def advance(run: LiblinearRun, work: int, step_limit: int) -> str:
     """Run to the end, regardless of ``work``; return a status."""
     others = time.process_time() - time.thread_time()
-    say = CFUNCTYPE(None, c_char_p)(lambda text: run.printed.append(text.decode()))
-    liblinear.liblinear.set_print_string_function(say)
-    try:
-        run.model = liblinear.toPyModel(liblinear.liblinear.train(run.examples, run.parameter))
-    finally:
-        liblinear.liblinear.set_print_string_function(_SILENT)
+    run.model, run.steps, status = trained(
+        lambda: liblinear.toPyModel(liblinear.liblinear.train(run.examples, run.parameter)),
+        liblinear.liblinear.set_print_string_function,
+        liblinear.ctypes_print_null,
+    )
     if run.threads > 1:
         run.helped = time.process_time() - time.thread_time() - others
-    text = "".join(run.printed)
-    run.steps = sum(int(count) for count in re.findall(r"#iter = (\d+)", text))
-    return ITERATION_LIMIT if "reaching max number of iterations" in text else OPTIMAL
+    return status
 
 
 def finish(run: LiblinearRun, status: str) -> Solution:
@@ -76,18 +68,9 @@ def finish(run: LiblinearRun, status: str) -> Solution:
 
 def _parameter(problem: Problem, eps: float, threads: int) -> Any:
     parameter = liblinear.parameter("-q")
-    parameter.solver_type, parameter.eps, parameter.nr_thread = (
-        liblinear.solver_names.L2R_L1LOSS_SVC_DUAL,
-        eps,
-        threads,
-    )
-    bounds = class_bounds(problem, "liblinear-multicore")
-    if bounds[-1] == bounds[1]:
-        parameter.C = bounds[1]
-    else:
-        parameter.C, parameter.nr_weight = 1.0, len(bounds)
-        parameter.weight_label = (c_int * len(bounds))(*bounds)
-        parameter.weight = (c_double * len(bounds))(*bounds.values())
+    parameter.solver_type = liblinear.solver_names.L2R_L1LOSS_SVC_DUAL
+    parameter.eps, parameter.nr_thread = eps, threads
+    set_bounds(parameter, problem, "liblinear-multicore")
     return parameter
 
 

@@ -7,16 +7,15 @@ output. It supports a weight per class but not per example: bounds that differ w
 
 from __future__ import annotations
 
-import re
-from ctypes import CFUNCTYPE, c_char_p, c_double, c_int
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from libsvm import svm
-from svmrepro.solvers.peers.estimators import check_entries, class_bounds, objective, steps
+from svmrepro.solvers.peers.c_packages import set_bounds, trained
+from svmrepro.solvers.peers.estimators import check_entries, objective, steps
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, Solution
+from svmrepro.solvers.solution import Solution
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
@@ -31,7 +30,6 @@ class LibsvmRun:
         self.examples = problem.layout("libsvm-package", _build)
         self.parameter = _parameter(problem, eps, options)
         self.model: Any = None
-        self.printed: list[str] = []
         self.steps = 0
 
 
@@ -45,15 +43,12 @@ start = LibsvmRun
 
 def advance(run: LibsvmRun, work: int, step_limit: int) -> str:
     """Run to the end, regardless of ``work``; return a status."""
-    say = CFUNCTYPE(None, c_char_p)(lambda text: run.printed.append(text.decode()))
-    svm.libsvm.svm_set_print_string_function(say)
-    try:
-        run.model = svm.toPyModel(svm.libsvm.svm_train(run.examples, run.parameter))
-    finally:
-        svm.libsvm.svm_set_print_string_function(svm.ctypes_print_null)
-    text = "".join(run.printed)
-    run.steps = sum(int(count) for count in re.findall(r"#iter = (\d+)", text))
-    return ITERATION_LIMIT if "reaching max number of iterations" in text else OPTIMAL
+    run.model, run.steps, status = trained(
+        lambda: svm.toPyModel(svm.libsvm.svm_train(run.examples, run.parameter)),
+        svm.libsvm.svm_set_print_string_function,
+        svm.ctypes_print_null,
+    )
+    return status
 
 
 def finish(run: LibsvmRun, status: str) -> Solution:
@@ -70,14 +65,8 @@ def finish(run: LibsvmRun, status: str) -> Solution:
 def _parameter(problem: Problem, eps: float, options: dict[str, Any]) -> Any:
     kernel, parameter = problem.kernel, svm.svm_parameter()
     parameter.kernel_type = _KERNELS[kernel.name]
-    bounds = class_bounds(problem, "libsvm-package")
     parameter.eps = eps
-    if bounds[-1] == bounds[1]:
-        parameter.C = bounds[1]
-    else:
-        parameter.C, parameter.nr_weight = 1.0, len(bounds)
-        parameter.weight_label = (c_int * len(bounds))(*bounds)
-        parameter.weight = (c_double * len(bounds))(*bounds.values())
+    set_bounds(parameter, problem, "libsvm-package")
     parameter.cache_size, parameter.shrinking = options["cache_mb"], int(options["shrinking"])
     if kernel.name == "gaussian":
         parameter.gamma = kernel.gamma

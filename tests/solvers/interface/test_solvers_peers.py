@@ -12,6 +12,7 @@ from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, s
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
 KERNELLED = [name for name in HERE if not name.startswith("liblinear")]
+needs_multicore = pytest.mark.skipif("liblinear-multicore" not in HERE, reason="it is not installed")
 
 
 def problem(kernel: str = "linear", *, bias: bool = True, storage: str = "auto", C: float = 1.0) -> Problem:
@@ -45,7 +46,7 @@ def test_liblinear(C: float, storage: str) -> None:
     assert certificate.dual == pytest.approx(judged(same, "smo-fixed-threshold", 1e-5)[1].dual, rel=1e-5)
 
 
-@pytest.mark.skipif("liblinear-multicore" not in HERE, reason="liblinear-multicore is not installed")
+@needs_multicore
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_liblinear_on_several_threads(weighted: bool, threads: int) -> None:
@@ -58,7 +59,7 @@ def test_liblinear_on_several_threads(weighted: bool, threads: int) -> None:
     assert solve(same, "liblinear-multicore", eps=1e-12, threads=threads).status == "iteration_limit"
 
 
-@pytest.mark.skipif("liblinear-multicore" not in HERE, reason="liblinear-multicore is not installed")
+@needs_multicore
 def test_liblinear_on_several_threads_takes_no_weights_of_examples() -> None:
     same = problem(bias=False)
     uneven = Problem(same.X, same.y, np.linspace(0.5, 1.0, same.n), bias=False)
