@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.vector_loops import TILE, level_tiles, multiplies_bytes
+from svmrepro.solvers.compilation.vector_loops import TILE, features_for_bytes, level_tiles
 
 _MOST = 255
-_LEAST_FEATURES = 16  # with fewer, tiles of doubles are as fast
 _MOST_FEATURES = 2**31 // (128 * 256)  # sums of products of bytes fit into 32 bits
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
@@ -45,7 +44,7 @@ def find_levels(values: Any, features: int) -> Levels | None:
     Levels or None
         Each value is a level to within four units of rounding.
     """
-    if not _LEAST_FEATURES <= features <= _MOST_FEATURES or not values.size or not multiplies_bytes():
+    if not features_for_bytes() <= features <= _MOST_FEATURES or not values.size:
         return None
     some = np.unique(values.ravel()[:: max(values.size // 4096, 1)])
     if some.size > _MOST + 1:

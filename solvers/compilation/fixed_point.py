@@ -2,7 +2,8 @@
 
 A pass takes sixteen entries at a time; bytes say which change each entry gets.
 
-With AVX-512, a table of 32 numbers is two registers, and one instruction looks sixteen numbers up in it. In a
+With AVX-512, a table of 32 numbers is two registers, and one instruction looks sixteen numbers up in it. With
+AVX2, a table of sixteen bytes is a register, so that each byte of the numbers has tables of its own. In a
 larger table, a block of sixteen takes as many instructions as its largest position needs.
 """
 
@@ -16,7 +17,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from svmrepro.solvers.compilation.table_lookup import has_avx512
+from svmrepro.solvers.compilation.table_lookup import byte_tables, has_avx2, has_avx512, look_up_by_bytes
 
 LANES = 16
 LEAST, MOST = -(2**31), 2**31 - 1
@@ -58,29 +59,36 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
     def by_element(*numbers: Any) -> list[Any]:
         return [_by_element(builder, table_at, number) for number in numbers]
 
-    if not has_avx512(context):
+    if not has_avx2(context):
         work(by_element)
         return
-    registers = [
-        load(builder, builder.gep(table_at, [ir.Constant(LONG, LANES * r)]), WORDS)
-        for r in range(_REACHES[-1] // LANES)
-    ]
 
-    def permuted(number: Any, first: int, last: int) -> Any:
+    def words(first: int) -> Any:
+        return load(builder, builder.gep(table_at, [ir.Constant(LONG, first)]), WORDS)
+
+    def permuted(registers: list[Any], number: Any, first: int, last: int) -> Any:
         if last - first == 2:
             name = "llvm.x86.avx512.vpermi2var.d.512"
             return _call(builder, name, WORDS, registers[first], number, registers[first + 1])
         middle = (first + last) // 2
         bit = builder.and_(number, ir.Constant(WORDS, [LANES * (middle - first)] * LANES))
         high = builder.icmp_unsigned("!=", bit, ir.Constant(WORDS, [0] * LANES))
-        return builder.select(high, permuted(number, middle, last), permuted(number, first, middle))
+        return builder.select(
+            high, permuted(registers, number, middle, last), permuted(registers, number, first, middle)
+        )
 
-    def by_registers(reach: int) -> Callable[..., list[Any]]:
+    def tables(reach: int) -> list[Any]:
+        parts = [words(first) for first in range(0, reach, LANES)]
+        return parts if has_avx512(context) else [byte_tables(builder, part) for part in parts]
+
+    def by_registers(registers: list[Any]) -> Callable[..., list[Any]]:
+        if not has_avx512(context):
+            return lambda *numbers: look_up_by_bytes(builder, registers, numbers)
         return lambda *numbers: [
-            permuted(builder.zext(number, WORDS), 0, reach // LANES) for number in numbers
+            permuted(registers, builder.zext(number, WORDS), 0, len(registers)) for number in numbers
         ]
 
-    def by_reach(reaches: tuple[int, ...]) -> Callable[..., list[Any]]:
+    def by_reach(reaches: tuple[int, ...], registers: list[Any]) -> Callable[..., list[Any]]:
         if not reaches:
             return by_element
 
@@ -94,8 +102,9 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
             )
             ways = []
             with builder.if_else(some, likely=False) as branches:
+                reached = registers[: reaches[0] // LANES]
                 for branch, way in zip(
-                    branches, (by_reach(reaches[1:]), by_registers(reaches[0])), strict=True
+                    branches, (by_reach(reaches[1:], registers), by_registers(reached)), strict=True
                 ):
                     with branch:
                         ways.append((way(*numbers), builder.block))
@@ -110,9 +119,9 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
     few = builder.icmp_signed("<=", used, ir.Constant(LONG, _REACHES[0]))
     with builder.if_else(few) as (then, otherwise):
         with then:
-            work(by_registers(_REACHES[0]))
+            work(by_registers(tables(_REACHES[0])))
         with otherwise:
-            work(by_reach(_REACHES[1:]))
+            work(by_reach(_REACHES[1:], tables(_REACHES[-1])))
 
 
 def _by_element(builder: Any, table_at: Any, number: Any) -> Any:
@@ -163,11 +172,12 @@ class Extremes(NamedTuple):
     def extend(self, value: Any, status_at: Any, first: Any) -> None:
         """Include sixteen values, whose first has position ``first``."""
         builder = self.builder
-        best = builder.load(self.top)
-        rises = may(builder, status_at, self.rises_bit)
-        higher = builder.and_(rises, builder.icmp_signed(">=", value, best))
-        builder.store(builder.select(higher, value, best), self.top)
-        builder.store(builder.select(higher, _places(builder, first), builder.load(self.where)), self.where)
+        # Without AVX-512, a mask of bytes combined with one of words would be packed and unpacked.
+        best, least = builder.load(self.top), ir.Constant(WORDS, [LEAST] * LANES)
+        rises = builder.select(may(builder, status_at, self.rises_bit), value, least)
+        lower = builder.icmp_signed(">", best, rises)
+        builder.store(builder.select(lower, builder.load(self.where), _places(builder, first)), self.where)
+        _extend(builder, "smax", self.top, rises)
         most = ir.Constant(WORDS, [MOST] * LANES)
         _extend(
             builder, "smin", self.bottom, builder.select(may(builder, status_at, self.falls_bit), value, most)
@@ -183,6 +193,8 @@ class Extremes(NamedTuple):
         last = _last_place(
             builder, builder.icmp_signed("==", best, spread(builder, highest, WORDS)), self.where
         )
+        none = builder.icmp_signed("==", highest, ir.Constant(BITS, LEAST))
+        last = builder.select(none, ir.Constant(BITS, -1), last)
         lowest = _call(builder, "llvm.vector.reduce.smin.v16i32", BITS, builder.load(self.bottom))
         results = highest, last, lowest, largest_of(builder, builder.load(self.largest))
         return [builder.sext(value, LONG) for value in results]
@@ -238,7 +250,7 @@ def _move(
     -------
     tuple of int64
         The largest value where bit ``up`` is set, or -2^31; its last position, or -1; the smallest value
-        where bit ``down`` is set, or 2^31 - 1; the largest absolute value.
+        where bit ``down`` is set, or 2^31 - 1; the largest absolute value. No value is -2^31.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -290,8 +302,9 @@ def _best(
         table_at = builder.bitcast(table_at, BITS.as_pointer())
         start = spread(builder, builder.trunc(start, BITS), WORDS)
         falls_bit = builder.trunc(bit, _BYTES.element)
-        zero = ir.Constant(FLOATS, [0.0] * LANES)
-        best = cgutils.alloca_once_value(builder, zero)
+        # Below every gain; zeros are no candidates.
+        least = builder.bitcast(ir.Constant(WORDS, [1] * LANES), FLOATS)
+        best = cgutils.alloca_once_value(builder, least)
         where = cgutils.alloca_once_value(builder, ir.Constant(WORDS, [-1] * LANES))
 
         def work(look_up: Any) -> None:
@@ -300,11 +313,11 @@ def _best(
                 at = [builder.gep(pointer, [first]) for pointer in (near_at, values_at, status_at)]
                 inverse = builder.bitcast(look_up(load(builder, at[0], _BYTES))[0], FLOATS)
                 value, highest = load(builder, at[1], WORDS), builder.load(best)
+                value = builder.select(may(builder, at[2], falls_bit), value, start)
+                value = _call(builder, "llvm.smin.v16i32", WORDS, value, start)
                 slope = builder.uitofp(builder.sub(start, value), FLOATS)
                 gain = builder.fmul(builder.fmul(slope, slope), inverse)
-                falls = may(builder, at[2], falls_bit)
-                candidate = builder.and_(falls, builder.icmp_signed(">", start, value))
-                better = builder.and_(candidate, builder.fcmp_ordered(">=", gain, highest))
+                better = builder.fcmp_ordered(">=", gain, highest)
                 builder.store(builder.select(better, gain, highest), best)
                 builder.store(builder.select(better, _places(builder, first), builder.load(where)), where)
 
@@ -313,10 +326,9 @@ def _best(
         bits = builder.bitcast(builder.load(best), WORDS)
         highest = largest_of(builder, bits)
         last = _last_place(builder, builder.icmp_signed("==", bits, spread(builder, highest, WORDS)), where)
-        results = (
-            builder.fpext(builder.bitcast(highest, ir.FloatType()), ir.DoubleType()),
-            builder.sext(last, LONG),
-        )
+        none = builder.icmp_signed("<", last, ir.Constant(BITS, 0))
+        gain = builder.fpext(builder.bitcast(highest, ir.FloatType()), ir.DoubleType())
+        results = builder.select(none, ir.Constant(ir.DoubleType(), 0.0), gain), builder.sext(last, LONG)
         return context.make_tuple(builder, signature.return_type, results)
 
     kinds = near, inverses, values, status, types.int64, types.int64, types.int64, types.int64

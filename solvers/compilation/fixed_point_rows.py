@@ -102,29 +102,28 @@ def _best(
         least = spread(builder, builder.fptrunc(least, ir.FloatType()), FLOATS)
         bit = builder.trunc(bit, ir.IntType(8))
         zero, two = (ir.Constant(FLOATS, [value] * LANES) for value in (0.0, 2.0))
-        best = cgutils.alloca_once_value(builder, ir.Constant(BITS, 0))  # bits, in the order of floats
+        best = cgutils.alloca_once_value(builder, ir.Constant(BITS, 1))  # bits, in the order of floats
         enough = cgutils.alloca_once_value(builder, zero)
         where = cgutils.alloca_once_value(builder, ir.Constant(LONG, -1))
         with cgutils.for_range(builder, builder.udiv(count, ir.Constant(LONG, LANES))) as loop:
             first = builder.mul(loop.index, ir.Constant(LONG, LANES))
             at = [builder.gep(pointer, [first]) for pointer in (row_at, values_at, status_at)]
             difference = builder.sub(start, load(builder, at[1], WORDS))
-            positive = builder.icmp_signed(">", difference, ir.Constant(WORDS, [0] * LANES))
-            candidate = builder.and_(may(builder, at[2], bit), positive)
-            slope = builder.sitofp(difference, FLOATS)
+            nothing = ir.Constant(WORDS, [0] * LANES)
+            difference = builder.select(may(builder, at[2], bit), difference, nothing)
+            positive = builder.icmp_signed(">", difference, nothing)
+            slope = builder.sitofp(builder.select(positive, difference, nothing), FLOATS)
             square = builder.fmul(slope, slope)
             entry = load(builder, at[0], FLOATS)
             curvature = builder.fsub(two, builder.fadd(entry, entry))
             curvature = builder.select(builder.fcmp_ordered(">", curvature, least), curvature, least)
             bound = builder.fmul(builder.load(enough), curvature)
-            reaches = builder.and_(candidate, builder.fcmp_ordered(">=", square, bound))
+            reaches = builder.fcmp_ordered(">=", square, bound)
             some = builder.icmp_unsigned(
                 "!=", builder.bitcast(reaches, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
             )
             with builder.if_then(some, likely=False):
-                gains = builder.bitcast(
-                    builder.select(candidate, builder.fdiv(square, curvature), zero), WORDS
-                )
+                gains = builder.bitcast(builder.fdiv(square, curvature), WORDS)  # 0 for no candidate
                 highest = largest_of(builder, gains)
                 with builder.if_then(builder.icmp_signed(">=", highest, builder.load(best))):
                     builder.store(highest, best)
@@ -135,6 +134,8 @@ def _best(
                     lane = largest_of(builder, builder.select(same, lanes, ir.Constant(WORDS, [-1] * LANES)))
                     builder.store(builder.add(first, builder.sext(lane, LONG)), where)
         gain = builder.fpext(builder.bitcast(builder.load(best), ir.FloatType()), ir.DoubleType())
+        none = builder.icmp_signed("<", builder.load(where), ir.Constant(LONG, 0))
+        gain = builder.select(none, ir.Constant(ir.DoubleType(), 0.0), gain)
         return context.make_tuple(builder, signature.return_type, [gain, builder.load(where)])
 
     kinds = row, values, status, types.int64, types.int64, types.int64, types.float64

@@ -143,8 +143,8 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes = _lanes(context)
-            # With four rows, sums in 8 of 32 registers, or 8 of 16.
-            in_a_block = min(2, TILE // lanes)
+            # With four rows, sums in 8 of 32 registers, or 8 of 16; with one, in those of a tile.
+            in_a_block = min(2 if rows > 1 else 4, TILE // lanes)
             kind = _vector(_FLOAT, lanes)
             zero = ir.Constant(kind, [0.0] * lanes)
             _, first, last, _, _, _, at = arguments

@@ -16,6 +16,86 @@ def has_avx512(context: Any) -> bool:
     return "+avx512f" in context.codegen().magic_tuple()[2].split(",")
 
 
+def has_avx2(context: Any) -> bool:
+    """Tell whether code is compiled for AVX2."""
+    return "+avx2" in context.codegen().magic_tuple()[2].split(",")
+
+
+def byte_tables(builder: Any, words: Any) -> list[Any]:
+    """Return four tables for :func:`look_up_by_bytes`: the bytes of sixteen 32-bit numbers, lowest first."""
+    narrow = ir.VectorType(ir.IntType(8), words.type.count)
+    shifts = [ir.Constant(words.type, [8 * byte] * words.type.count) for byte in range(4)]
+    return [builder.trunc(builder.lshr(words, shift), narrow) for shift in shifts]
+
+
+def look_up_by_bytes(builder: Any, tables: Any, numbers: Any) -> list[Any]:
+    """Look up one or two vectors of sixteen bytes, byte by byte of the results, with AVX2.
+
+    Parameters
+    ----------
+    builder
+        LLVM's.
+    tables : list of lists of vectors of bytes
+        Of :func:`byte_tables`, for each sixteen entries.
+    numbers : sequence of vectors of bytes
+        Positions below 16 ``len(tables)``. Two vectors fill a register.
+
+    Returns
+    -------
+    list of vectors of 32-bit integers
+    """
+    size = 16 * len(numbers)
+    kind = ir.VectorType(ir.IntType(8), size)
+    name = "llvm.x86.avx2.pshuf.b" if size == 32 else "llvm.x86.ssse3.pshuf.b.128"
+
+    def picked(one: Any, other: Any, lanes: Any) -> Any:
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+        return builder.shuffle_vector(one, other, mask)
+
+    def call(name: str, *values: Any) -> Any:
+        signature = ir.FunctionType(kind, [kind, kind])
+        return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), values)
+
+    def interleaved(one: Any, other: Any) -> list[Any]:
+        """Interleave the lower halves of each 128 bits, and the upper halves; an element becomes a pair."""
+        count = one.type.count
+        each = 16 * count // size
+        pairs = ir.VectorType(ir.IntType(2 * one.type.element.width), count // 2)
+        halves = []
+        for start in (0, each // 2):
+            places = [first + start + k for first in range(0, count, each) for k in range(each // 2)]
+            lanes = [lane for place in places for lane in (place, count + place)]
+            halves.append(builder.bitcast(picked(one, other, lanes), pairs))
+        return halves
+
+    together = numbers[0] if size == 16 else picked(numbers[0], numbers[1], list(range(32)))
+    found: list[Any] = []
+    for part, four in enumerate(tables):
+        # The instruction gives 0 where the highest bit is set, which holds beyond these sixteen.
+        offset = ir.Constant(kind, [16 * part] * size)
+        place = call(
+            f"llvm.uadd.sat.v{size}i8", builder.sub(together, offset), ir.Constant(kind, [0x70] * size)
+        )
+        for byte, table in enumerate(four):
+            wide = table if size == 16 else picked(table, table, list(range(16)) * 2)
+            value = call(name, wide, place)
+            if part:
+                found[byte] = builder.or_(found[byte], value)
+            else:
+                found.append(value)
+    fours = [
+        four
+        for low, high in zip(interleaved(*found[:2]), interleaved(*found[2:]), strict=True)
+        for four in interleaved(low, high)
+    ]
+    results = []
+    for r in range(len(numbers)):
+        lanes = [*range(4 * r, 4 * r + 4), *range(size // 4 + 4 * r, size // 4 + 4 * r + 4)]
+        eights = [picked(fours[k], fours[k + 1], lanes) for k in (0, 2)]
+        results.append(picked(*eights, list(range(16))))
+    return results
+
+
 def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: Any) -> Any:
     """Write ``table[index[k] % 16] * table[index[k] // 16 * 16]`` to ``out[k]`` in steps of eight.
 

@@ -7,6 +7,7 @@ has a NumPy implementation, for runs with numba's JIT switched off.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,7 @@ class _Vectors:
     """Vectors of doubles as wide as the processor's registers, in LLVM's instructions."""
 
     def __init__(self, context: Any, builder: Any) -> None:
-        features = context.codegen().magic_tuple()[2].split(",")
+        features = _features(context)
         wide = "+avx512f" in features
         self.lanes = 8 if wide else 4 if "+avx" in features else 2
         self.in_a_block = 4 if wide else 2  # vectors; with four rows, sums in 16 of 32, or 8 of 16 registers
@@ -241,7 +242,7 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
         """Multiply examples with tiles of examples whose values are bytes.
 
         ``out[r, t * TILE + k] = sum_p,b x[p, r, b] tiles[first + t, groups[p], k, b]``, in integers of 32
-        bits. Only processors with the instruction for it have this code, see :func:`multiplies_bytes`.
+        bits. The code is for processors with AVX2 or more, see :func:`features_for_bytes`.
 
         Parameters
         ----------
@@ -262,13 +263,11 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes = _byte_lanes(context)
             if not lanes:
-                return context.get_dummy_value()  # never called, see `multiplies_bytes`
+                return context.get_dummy_value()  # never called, see `features_for_bytes`
             integer = ir.IntType(32)
             kind, doubles = ir.VectorType(integer, lanes), ir.VectorType(_DOUBLE, lanes)
-            multiply_add = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
-            )
             zero, undefined = ir.Constant(kind, [0] * lanes), ir.Constant(kind, ir.Undefined)
+            split, multiply_add = _sums_of_four(context, builder, lanes)
             _, first, last, _, _, size, _ = arguments
             tile_at, group_at, x_at, out_at = (
                 _data(context, builder, signature.args[place], arguments[place]) for place in (0, 3, 4, 6)
@@ -281,37 +280,39 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
             x_at = builder.bitcast(x_at, integer.as_pointer())
             one_group = ir.Constant(_WORD, 4 * TILE)
             one_tile = builder.mul(groups, one_group)
-            vectors = range(TILE // lanes)
+            vectors = range(2)  # with four rows, sums in 8 of 16 or more registers
             sums = [[cgutils.alloca_once_value(builder, zero) for _ in vectors] for _ in range(rows)]
             with cgutils.for_range(builder, builder.sub(last, first)) as outer:
                 tile = _at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
-                for own in sums:
-                    for place in own:
-                        builder.store(zero, place)
-                with cgutils.for_range(builder, size) as inner:
-                    group = builder.zext(builder.load(_at(builder, group_at, inner.index)), _WORD)
-                    column = _at(builder, tile, builder.mul(group, one_group))
-                    block = []
-                    for v in vectors:
-                        pointer = _at(builder, column, 4 * lanes * v)
-                        block.append(builder.load(builder.bitcast(pointer, kind.as_pointer())))
-                        block[-1].align = 4
-                    values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, rows)))
-                    for r in range(rows):
-                        four = builder.load(_at(builder, values, r))
-                        four.align = 1
-                        one = builder.insert_element(undefined, four, ir.Constant(integer, 0))
-                        value = builder.shuffle_vector(one, undefined, zero)
-                        for v in vectors:
-                            total = builder.call(multiply_add, [builder.load(sums[r][v]), value, block[v]])
-                            builder.store(total, sums[r][v])
                 place = builder.mul(outer.index, ir.Constant(_WORD, TILE))
-                for r in range(rows):
-                    row = builder.mul(width, ir.Constant(_WORD, r))
-                    for v in vectors:
-                        pointer = _at(builder, out_at, row, place, lanes * v)
-                        total = builder.sitofp(builder.load(sums[r][v]), doubles)
-                        builder.store(total, builder.bitcast(pointer, doubles.as_pointer())).align = 8
+                for begin in range(0, TILE, lanes * len(vectors)):
+                    for own in sums:
+                        for total in own:
+                            builder.store(zero, total)
+                    with cgutils.for_range(builder, size) as inner:
+                        group = builder.zext(builder.load(_at(builder, group_at, inner.index)), _WORD)
+                        column = _at(builder, tile, builder.mul(group, one_group), 4 * begin)
+                        block = []
+                        for v in vectors:
+                            pointer = _at(builder, column, 4 * lanes * v)
+                            loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
+                            loaded.align = 4
+                            block.append(split(loaded, True))
+                        values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, rows)))
+                        for r in range(rows):
+                            four = builder.load(_at(builder, values, r))
+                            four.align = 1
+                            one = builder.insert_element(undefined, four, ir.Constant(integer, 0))
+                            value = split(builder.shuffle_vector(one, undefined, zero), False)
+                            for v in vectors:
+                                total = multiply_add(builder.load(sums[r][v]), value, block[v])
+                                builder.store(total, sums[r][v])
+                    for r in range(rows):
+                        row = builder.mul(width, ir.Constant(_WORD, r))
+                        for v in vectors:
+                            pointer = _at(builder, out_at, row, place, begin + lanes * v)
+                            total = builder.sitofp(builder.load(sums[r][v]), doubles)
+                            builder.store(total, builder.bitcast(pointer, doubles.as_pointer())).align = 8
             return context.get_dummy_value()
 
         return types.void(tiles, types.int64, types.int64, groups, x, types.int64, out), build
@@ -325,15 +326,59 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
     return emit, interpreted
 
 
+def _features(context: Any) -> set[str]:
+    return {*context.codegen().magic_tuple()[2].split(",")}
+
+
 def _byte_lanes(context: Any) -> int:
     """Return how many sums of four products of bytes the processor adds at once; 0 if it cannot."""
-    features = context.codegen().magic_tuple()[2].split(",")
-    return 16 if {"+avx512vnni", "+avx512f"} <= {*features} else 8 if "+avxvnni" in features else 0
+    features = _features(context)
+    return 16 if {"+avx512vnni", "+avx512f"} <= features else 8 if "+avx2" in features else 0
 
 
-def multiplies_bytes() -> bool:
-    """Tell whether :func:`_level_tiles` can be compiled for this processor."""
-    return config.DISABLE_JIT or bool(_byte_lanes(cpu_target.target_context))
+def _multiplies_bytes(context: Any) -> bool:
+    return bool({"+avx512vnni", "+avxvnni"} & _features(context))
+
+
+def _sums_of_four(context: Any, builder: Any, lanes: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the code that adds sums of four products of bytes, and the one that prepares its operands.
+
+    ``split(bytes, signed)`` prepares a vector of groups of four bytes. ``multiply_add(sums, x, z)`` takes one
+    that is unsigned and one that is signed.
+    """
+    kind = ir.VectorType(ir.IntType(32), lanes)
+
+    def call(name: str, result: Any, *values: Any) -> Any:
+        signature = ir.FunctionType(result, [value.type for value in values])
+        return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), values)
+
+    if _multiplies_bytes(context):
+        name = f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
+        return lambda four, signed: four, lambda total, x, z: call(name, kind, total, x, z)
+
+    # Without the instruction, the products are of words, which are every other byte.
+    words = ir.VectorType(ir.IntType(16), 2 * lanes)
+    eight = ir.Constant(words, [8] * (2 * lanes))
+
+    def split(four: Any, signed: bool) -> Any:
+        shift = builder.ashr if signed else builder.lshr
+        four = builder.bitcast(four, words)
+        return shift(builder.shl(four, eight), eight), shift(four, eight)
+
+    def multiply_add(total: Any, x: Any, z: Any) -> Any:
+        for one, other in zip(x, z, strict=True):
+            total = builder.add(total, call("llvm.x86.avx2.pmadd.wd", kind, one, other))
+        return total
+
+    return split, multiply_add
+
+
+def features_for_bytes() -> float:
+    """Return from how many features on :func:`_level_tiles` is faster than doubles; infinity if never."""
+    context = cpu_target.target_context
+    if config.DISABLE_JIT or _multiplies_bytes(context):
+        return 16
+    return 40 if _byte_lanes(context) else math.inf
 
 
 exponentials: Any = _interpreted_exponentials if config.DISABLE_JIT else intrinsic(_exponentials)
