@@ -1,8 +1,7 @@
 """Dot products of binary data, from examples laid out feature by feature as bits.
 
-The ones that x_i shares with 64 examples are counted at once: each feature of x_i is a word of 64 bits, and
-words are added by logical operations, bit by bit of the sum (a carry-save adder). Four features take about
-twenty operations for a whole vector register of words. The bits of the sums become bytes at the end.
+The ones that x_i shares with others are counted for a vector register of words of 64 examples at once, see
+:mod:`svmrepro.solvers.compilation.bit_planes`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.compilation.bit_planes import add_planes
+from svmrepro.solvers.compilation.bit_planes import MOST, TOGETHER, add_counts
 from svmrepro.solvers.compilation.compiled import compiled
 
 STRETCH = 4096  # examples counted at a time: the workspace fits into the first-level cache
@@ -23,36 +22,33 @@ class BitColumns(NamedTuple):
 
     Attributes
     ----------
-    words : ndarray of uint64, shape (d + 1, ceil(n / 64))
+    words : ndarray of uint64, shape (d + 1, >= ceil(n / 64) + TOGETHER)
         Each nonempty feature of all examples; and one of zeros.
-    ones : ndarray of uint8, shape (64 ceil(n / 64),)
+    ones : ndarray of uint8, shape (64 words,)
         Number of ones of each example.
-    planes : ndarray of uint64, shape (8, words of a stretch)
-        Workspace: the bits of the sums.
-    carry : ndarray of uint64, shape (words of a stretch,)
-        Workspace.
-    sums : ndarray of uint8, shape (64 words of a stretch,)
+    starts : ndarray of int64, shape (MOST + 3,)
+        Workspace: where the features of an example begin.
+    sums : ndarray of uint8
         Workspace and output of :func:`add_common`.
     """
 
     words: Any
     ones: Any
-    planes: Any
-    carry: Any
+    starts: Any
     sums: Any
 
 
 def allocate(n: int, d: int, norms: Any) -> BitColumns:
     """Return the columns of n examples with d features, all bits 0 and the given numbers of ones."""
-    words = -(-n // 64)
-    ones = np.zeros(64 * words, dtype=np.uint8)
-    ones[:n] = np.minimum(norms, 255)
+    # An odd number of cache lines: features that are read together do not compete for the same sets.
+    lines = -(-(-(-n // 64) + TOGETHER) // 8) | 1
+    ones = np.zeros(64 * 8 * lines, dtype=np.uint8)
+    ones[:n] = np.minimum(norms, MOST)
     return BitColumns(
-        words=np.zeros((d + 1, words) if d else (0, 0), dtype=np.uint64),
+        words=np.zeros((d + 1, 8 * lines) if d else (0, 0), dtype=np.uint64),
         ones=ones,
-        planes=np.zeros((8, _WORDS), dtype=np.uint64),
-        carry=np.zeros(_WORDS, dtype=np.uint64),
-        sums=np.zeros(64 * _WORDS, dtype=np.uint8),
+        starts=np.zeros(MOST + 3, dtype=np.int64),
+        sums=np.zeros(64 * (_WORDS + TOGETHER), dtype=np.uint8),
     )
 
 
@@ -93,39 +89,14 @@ def add_common(columns, at, features, i, first, last, base, own, unit):
     c is the number of ones that x_i shares with example k; j is its place, counted from the first example in
     the word of ``first``. At most ``STRETCH`` examples are allowed. Returns the entries read.
     """
-    words, planes, carry = columns.words, columns.planes, columns.carry
-    begin, nothing = first >> 6, words.shape[0] - 1
-    size = ((last + 63) >> 6) - begin
-    p, end = at[i], at[i + 1]
-    count = 2
-    while (1 << count) <= end - p:
-        count += 1
-    for r in range(count):
-        plane = planes[r, :size]
-        for k in range(size):
-            plane[k] = np.uint64(0)
-    ones, twos = planes[0, :size], planes[1, :size]
-    while p < end:
-        c0 = words[features[p], begin : begin + size]
-        c1 = words[features[p + 1] if p + 1 < end else nothing, begin : begin + size]
-        c2 = words[features[p + 2] if p + 2 < end else nothing, begin : begin + size]
-        c3 = words[features[p + 3] if p + 3 < end else nothing, begin : begin + size]
-        for k in range(size):
-            a, b, c, d, e, f = ones[k], c0[k], c1[k], c2[k], c3[k], twos[k]
-            half = a ^ b
-            total, carry1 = half ^ c, (a & b) | (half & c)
-            half = total ^ d
-            ones[k], carry2 = half ^ e, (total & d) | (half & e)
-            half = f ^ carry1
-            twos[k], carry[k] = half ^ carry2, (f & carry1) | (half & carry2)
-        for r in range(2, count):
-            plane = planes[r, :size]
-            for k in range(size):
-                a, b = plane[k], carry[k]
-                plane[k], carry[k] = a ^ b, a & b
-        p += 4
-    for k in range(size):
-        add_planes(
-            planes, count, k, base[64 * k : 64 * k + 64], own, unit, columns.sums[64 * k : 64 * k + 64]
-        )
-    return (end - at[i]) * (last - first)
+    words, starts, begin = columns.words, columns.starts, first >> 6
+    count, width = at[i + 1] - at[i], words.shape[1]
+    for p in range(count):
+        starts[p] = np.int64(features[at[i] + p]) * width + begin
+    fours, planes = (count + 3) // 4, 2
+    for p in range(count, 4 * fours):
+        starts[p] = (words.shape[0] - 1) * width + begin
+    while (1 << planes) <= count:
+        planes += 1
+    add_counts(words, starts, fours, planes, ((last + 63) >> 6) - begin, base, own, unit, columns.sums)
+    return count * (last - first)

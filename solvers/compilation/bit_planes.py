@@ -1,81 +1,165 @@
-"""Turning bit planes into bytes: a number whose bit p is in plane p, for 64 numbers a word."""
+"""Counting the ones of features bit by bit, for many examples at once.
+
+Each feature of an example is a word of 64 bits, for 64 other examples. Words are added by logical operations,
+bit by bit of the sum (a carry-save adder), a vector register of words at a time. The bits of the sums, their
+*planes*, become bytes at the end.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.table_lookup import has_avx512
 
-_LANES = 64
+TOGETHER = 8
+"""Words that may be read at once: what lies behind the last one has to be there, though it does not count."""
+MOST = 255
+"""Largest count."""
+_PLANES = 8
+_LONG, _BYTE = ir.IntType(64), ir.IntType(8)
+_BYTES = ir.VectorType(_BYTE, 64)
 
 
-def _add_planes(
-    typing_context: Any, planes: Any, count: Any, word: Any, base: Any, own: Any, unit: Any, out: Any
+def _add_counts(
+    typing_context: Any,
+    words: Any,
+    starts: Any,
+    fours: Any,
+    planes: Any,
+    size: Any,
+    base: Any,
+    own: Any,
+    unit: Any,
+    out: Any,
 ) -> Any:
-    """Write ``base[k] + own + unit * number_k`` to ``out[:64]``.
+    """Write ``base[k] + own + unit * count_k``, modulo 256, to ``out[k]`` for k < 64 ``size``.
 
-    Bit p of ``number_k`` is bit k of ``planes[p, word]``. The sums stay in vector registers: with AVX-512, a
-    word is a mask of 64 bytes.
+    Bit k of the words from each ``starts[p]`` on counts, for p < 4 ``fours``.
 
     Parameters
     ----------
-    planes : ndarray of uint64, shape (>= count, words)
-        Bit planes, lowest first.
-    count : int
-        Number of planes, at most 8.
-    word : int
-        Which word of each plane.
-    base : ndarray of uint8, shape (>= 64,)
-        Numbers to add to.
+    words : ndarray of uint64, C-contiguous
+        Bits, :data:`TOGETHER` words more than are used.
+    starts : ndarray of int64, shape (>= 4 fours,)
+        Positions in the flat array of words.
+    fours : int
+        See above.
+    planes : int
+        How many bits a count has, from 2 to 8.
+    size : int
+        How many words count.
+    base, out : ndarray of uint8, shape (>= 64 (size + TOGETHER - 1),)
+        Numbers to add to, and output.
     own, unit : int
-        A summand and a factor, modulo 256 like all sums.
-    out : ndarray of uint8, shape (>= 64,)
-        Output.
+        A summand and a factor.
     """
-    byte = ir.IntType(8)
-    bytes_, bits = ir.VectorType(byte, _LANES), ir.VectorType(ir.IntType(1), _LANES)
-    nothing = ir.Constant(bytes_, [0] * _LANES)
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, number, column, start, summand, factor, results = arguments
-        source = context.make_array(signature.args[0])(context, builder, rows)
-        width = cgutils.unpack_tuple(builder, source.shape)[1]
-
-        def at(kind: Any, value: Any) -> Any:
-            return builder.bitcast(
-                context.make_array(kind)(context, builder, value).data, bytes_.as_pointer()
-            )
+        together = TOGETHER if has_avx512(context) else 4
+        kind = ir.VectorType(_LONG, together)
+        zero, nothing = ir.Constant(kind, [0] * together), ir.Constant(_BYTES, [0] * 64)
+        word_at, start_at, base_at, out_at = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 1, 5, 8)
+        )
+        _, _, groups, count, number, _, summand, factor, _ = arguments
+        plane_at = [cgutils.alloca_once_value(builder, zero) for _ in range(_PLANES)]
+        carry_at = cgutils.alloca_once_value(builder, zero)
+        buffer = cgutils.alloca_once(builder, _LONG, size=_PLANES * together)
 
         def everywhere(value: Any) -> Any:
+            value, lanes = builder.trunc(value, _BYTE), ir.VectorType(ir.IntType(32), 64)
             lane = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(lane, lane, lanes)
+            return builder.shuffle_vector(lane, lane, ir.Constant(lanes, [0] * 64))
 
-        first = builder.load(at(signature.args[3], start))
-        first.align = 1
-        total = cgutils.alloca_once_value(
-            builder, builder.add(first, everywhere(builder.trunc(summand, byte)))
-        )
-        with cgutils.for_range(builder, number) as loop:
-            place = builder.add(builder.mul(loop.index, width), column)
-            mask = builder.bitcast(builder.load(builder.gep(source.data, [place])), bits)
-            weight = everywhere(builder.trunc(builder.shl(factor, loop.index), byte))
-            part = builder.select(mask, weight, nothing)
-            builder.store(builder.add(builder.load(total), part), total)
-        builder.store(builder.load(total), at(signature.args[6], results)).align = 1
+        def at(pointer: Any, position: Any, vector: Any) -> Any:
+            return builder.bitcast(builder.gep(pointer, [position]), vector.as_pointer())
+
+        def load(pointer: Any, position: Any, vector: Any) -> Any:
+            loaded = builder.load(at(pointer, position, vector))
+            loaded.align = 1
+            return loaded
+
+        def add(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
+            """Add bits; return the sums and the carries."""
+            half = builder.xor(a, b)
+            return builder.xor(half, c), builder.or_(builder.and_(a, b), builder.and_(half, c))
+
+        def each_plane(work: Any, r: int = 2) -> None:
+            """Emit work for each plane from the third on that there is."""
+            if r < _PLANES:
+                with builder.if_then(builder.icmp_signed(">", count, ir.Constant(_LONG, r))):
+                    work(r)
+                    each_plane(work, r + 1)
+
+        def ripple(r: int) -> None:
+            bits, carry = builder.load(plane_at[r]), builder.load(carry_at)
+            builder.store(builder.xor(bits, carry), plane_at[r])
+            builder.store(builder.and_(bits, carry), carry_at)
+
+        def keep(r: int) -> None:
+            place = ir.Constant(_LONG, r * together)
+            builder.store(builder.load(plane_at[r]), at(buffer, place, kind)).align = 8
+
+        start = everywhere(summand)
+        weights = [everywhere(builder.shl(factor, ir.Constant(_LONG, r))) for r in range(_PLANES)]
+        step = ir.Constant(_LONG, together)
+        blocks = builder.udiv(builder.add(number, ir.Constant(_LONG, together - 1)), step)
+        with cgutils.for_range(builder, blocks) as outer:
+            first = builder.mul(outer.index, step)
+            for plane in plane_at:
+                builder.store(zero, plane)
+            with cgutils.for_range(builder, groups) as loop:
+                four = builder.shl(loop.index, ir.Constant(_LONG, 2))
+                bits = []
+                for p in range(4):
+                    place = builder.load(builder.gep(start_at, [builder.add(four, ir.Constant(_LONG, p))]))
+                    bits.append(load(word_at, builder.add(place, first), kind))
+                total, one = add(builder.load(plane_at[0]), bits[0], bits[1])
+                total, two = add(total, bits[2], bits[3])
+                builder.store(total, plane_at[0])
+                total, carry = add(builder.load(plane_at[1]), one, two)
+                builder.store(total, plane_at[1])
+                builder.store(carry, carry_at)
+                each_plane(ripple)
+            keep(0)
+            keep(1)
+            each_plane(keep)
+            with cgutils.for_range(builder, step) as loop:
+                place = builder.shl(builder.add(first, loop.index), ir.Constant(_LONG, 6))
+                sums = cgutils.alloca_once_value(builder, nothing)
+                builder.store(builder.add(load(base_at, place, _BYTES), start), sums)
+
+                def expand(r: int, w: Any = loop.index, sums: Any = sums) -> None:
+                    word = builder.load(
+                        builder.gep(buffer, [builder.add(w, ir.Constant(_LONG, r * together))])
+                    )
+                    mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), 64))
+                    part = builder.select(mask, weights[r], nothing)
+                    builder.store(builder.add(builder.load(sums), part), sums)
+
+                expand(0)
+                expand(1)
+                each_plane(expand)
+                builder.store(builder.load(sums), at(out_at, place, _BYTES)).align = 1
         return context.get_dummy_value()
 
-    return types.void(planes, types.int64, types.int64, base, types.int64, types.int64, out), build
+    kinds = words, starts, types.int64, types.int64, types.int64, base, types.int64, types.int64, out
+    return types.void(*kinds), build
 
 
-def _add_in_python(planes: Any, count: int, word: int, base: Any, own: int, unit: int, out: Any) -> None:
-    for k in range(_LANES):
-        number = sum((int(planes[p, word]) >> k & 1) << p for p in range(count))
-        out[k] = (int(base[k]) + own + unit * number) % 256
+def _add_in_python(
+    words: Any, starts: Any, fours: int, planes: int, size: int, base: Any, own: int, unit: int, out: Any
+) -> None:
+    flat, counts = words.ravel(), np.zeros(64 * size, dtype=np.int64)
+    for start in starts[: 4 * fours]:
+        counts += np.unpackbits(flat[start : start + size].view(np.uint8), bitorder="little")
+    out[: 64 * size] = (base[: 64 * size].astype(np.int64) + own + unit * counts) % 256
 
 
-#: :func:`_add_planes`, or the same in Python without numba's JIT.
-add_planes: Any = _add_in_python if config.DISABLE_JIT else intrinsic(_add_planes)
+#: :func:`_add_counts`, or the same in Python without numba's JIT.
+add_counts: Any = _add_in_python if config.DISABLE_JIT else intrinsic(_add_counts)

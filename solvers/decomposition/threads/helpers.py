@@ -164,7 +164,7 @@ def with_own_workspace(panel: Panel) -> Panel:
     """Return a panel of the same examples for another thread."""
     bits, tiles = panel.bits, panel.tiles
     return panel._replace(
-        bits=bits._replace(planes=bits.planes.copy(), carry=bits.carry.copy(), sums=bits.sums.copy()),
+        bits=bits._replace(starts=bits.starts.copy(), sums=bits.sums.copy()),
         tiles=tiles._replace(
             dots=tiles.dots.copy(),
             part=tiles.part.copy(),
