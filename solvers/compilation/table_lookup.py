@@ -171,7 +171,8 @@ def _reaching(
 ) -> Any:
     """Tell where ``max(shift - scale * values[k], 0)^2 >= table[min(index[k], 31)]``, by blocks of sixteen.
 
-    With AVX-512, a block takes a dozen instructions and reads the table from registers.
+    With AVX-512, a block takes a dozen instructions and reads the table from registers; so it does, byte by
+    byte, with AVX2.
 
     Parameters
     ----------
@@ -219,11 +220,14 @@ def _reaching(
 
         def looked_up(number: Any) -> Any:
             if wide:
+                number = builder.zext(number, words)
                 return call("llvm.x86.avx512.vpermi2var.ps.512", [floats, words, floats], low, number, high)
+            if tables:
+                return builder.bitcast(look_up_by_bytes(builder, tables, [number])[0], floats)
             found: Any = ir.Constant(floats, ir.Undefined)
             for lane in (ir.Constant(ir.IntType(32), k) for k in range(lanes)):
-                entry = builder.load(builder.gep(table_at, [builder.extract_element(number, lane)]))
-                found = builder.insert_element(found, entry, lane)
+                place = builder.zext(builder.extract_element(number, lane), long)
+                found = builder.insert_element(found, builder.load(builder.gep(table_at, [place])), lane)
             return found
 
         def difference(value: Any) -> Any:
@@ -234,6 +238,8 @@ def _reaching(
         wide = has_avx512(context)
         low = vector(table_at, floats)
         high = vector(builder.gep(table_at, [ir.Constant(long, lanes)]), floats)
+        halves = [builder.bitcast(half, words) for half in (low, high)]
+        tables = [byte_tables(builder, half) for half in halves] if has_avx2(context) and not wide else []
         minus = everywhere(builder.fptrunc(builder.fneg(factor), ir.FloatType()))
         shifts = everywhere(builder.fptrunc(start, ir.FloatType()))
         zero, last = ir.Constant(floats, [0.0] * lanes), ir.Constant(bytes_, [31] * lanes)
@@ -242,7 +248,7 @@ def _reaching(
             first = builder.mul(loop.index, ir.Constant(long, lanes))
             number = vector(builder.gep(index_at, [first]), bytes_)
             number = builder.select(builder.icmp_unsigned("<", number, last), number, last)
-            bound = looked_up(builder.zext(number, words))
+            bound = looked_up(number)
             value = vector(builder.gep(values_at, [first]), floats)
             slope = difference(value)
             slope = builder.select(builder.fcmp_ordered(">", slope, zero), slope, zero)
