@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from svmrepro.solvers.compilation.table_lookup import has_avx512
+from svmrepro.solvers.compilation.processor import lanes
 
 TOGETHER = 8
 """Words that may be read at once: what lies behind the last one has to be there, though it does not count."""
@@ -60,7 +60,7 @@ def _add_counts(
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        together = TOGETHER if has_avx512(context) else 4
+        together = lanes(context, 64)
         kind = ir.VectorType(_LONG, together)
         zero, nothing = ir.Constant(kind, [0] * together), ir.Constant(_BYTES, [0] * 64)
         word_at, start_at, base_at, out_at = (
@@ -72,9 +72,9 @@ def _add_counts(
         buffer = cgutils.alloca_once(builder, _LONG, size=_PLANES * together)
 
         def everywhere(value: Any) -> Any:
-            value, lanes = builder.trunc(value, _BYTE), ir.VectorType(ir.IntType(32), 64)
+            value, zeros = builder.trunc(value, _BYTE), ir.VectorType(ir.IntType(32), 64)
             lane = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(lane, lane, ir.Constant(lanes, [0] * 64))
+            return builder.shuffle_vector(lane, lane, ir.Constant(zeros, [0] * 64))
 
         def at(pointer: Any, position: Any, vector: Any) -> Any:
             return builder.bitcast(builder.gep(pointer, [position]), vector.as_pointer())

@@ -17,7 +17,8 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from svmrepro.solvers.compilation.table_lookup import byte_tables, has_avx2, has_avx512, look_up_by_bytes
+from svmrepro.solvers.compilation.processor import has
+from svmrepro.solvers.compilation.table_lookup import byte_tables, look_up_by_bytes
 
 LANES = 16
 LEAST, MOST = -(2**31), 2**31 - 1
@@ -59,9 +60,10 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
     def by_element(*numbers: Any) -> list[Any]:
         return [_by_element(builder, table_at, number) for number in numbers]
 
-    if not has_avx2(context):
+    if not has(context, "avx2"):
         work(by_element)
         return
+    wide = has(context, "avx512f")
 
     def words(first: int) -> Any:
         return load(builder, builder.gep(table_at, [ir.Constant(LONG, first)]), WORDS)
@@ -79,10 +81,10 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
 
     def tables(reach: int) -> list[Any]:
         parts = [words(first) for first in range(0, reach, LANES)]
-        return parts if has_avx512(context) else [byte_tables(builder, part) for part in parts]
+        return parts if wide else [byte_tables(builder, part) for part in parts]
 
     def by_registers(registers: list[Any]) -> Callable[..., list[Any]]:
-        if not has_avx512(context):
+        if not wide:
             return lambda *numbers: look_up_by_bytes(builder, registers, numbers)
         return lambda *numbers: [
             permuted(registers, builder.zext(number, WORDS), 0, len(registers)) for number in numbers

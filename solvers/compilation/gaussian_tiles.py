@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.processor import lanes as lanes_of
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 
 POWER_ERROR = 3.0
@@ -90,7 +91,7 @@ def _powers(typing_context: Any, values: Any, size: Any) -> Any:
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes = _lanes(context)
+        lanes = lanes_of(context, 32)
         kind = _vector(_FLOAT, lanes)
         values = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         width = ir.Constant(_WORD, lanes)
@@ -107,11 +108,6 @@ def _powers(typing_context: Any, values: Any, size: Any) -> Any:
 
 def _interpreted_powers(values: Any, size: int) -> None:
     values[:size] = np.exp2(np.maximum(-values[:size].astype(np.float64), _LEAST))
-
-
-def _lanes(context: Any) -> int:
-    features = context.codegen().magic_tuple()[2].split(",")
-    return 16 if "+avx512f" in features else 8 if "+avx" in features else 4
 
 
 def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -142,7 +138,7 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            lanes = _lanes(context)
+            lanes = lanes_of(context, 32)
             # With four rows, sums in 8 of 32 registers, or 8 of 16; with one, in those of a tile.
             in_a_block = min(2 if rows > 1 else 4, TILE // lanes)
             kind = _vector(_FLOAT, lanes)

@@ -9,16 +9,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-
-
-def has_avx512(context: Any) -> bool:
-    """Tell whether code is compiled for AVX-512."""
-    return "+avx512f" in context.codegen().magic_tuple()[2].split(",")
-
-
-def has_avx2(context: Any) -> bool:
-    """Tell whether code is compiled for AVX2."""
-    return "+avx2" in context.codegen().magic_tuple()[2].split(",")
+from svmrepro.solvers.compilation.processor import has
 
 
 def byte_tables(builder: Any, words: Any) -> list[Any]:
@@ -92,7 +83,7 @@ def look_up_by_bytes(builder: Any, tables: Any, numbers: Any) -> list[Any]:
     for r in range(len(numbers)):
         lanes = [*range(4 * r, 4 * r + 4), *range(size // 4 + 4 * r, size // 4 + 4 * r + 4)]
         eights = [picked(fours[k], fours[k + 1], lanes) for k in (0, 2)]
-        results.append(picked(*eights, list(range(16))))
+        results.append(picked(eights[0], eights[1], list(range(16))))
     return results
 
 
@@ -123,7 +114,7 @@ def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: 
     )
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if not has_avx512(context):
+        if not has(context, "avx512f"):
             return ir.Constant(ir.IntType(64), 0)
         entries, numbers, count, results = arguments
         pointer_types = (signature.args[0], signature.args[1], signature.args[3])
@@ -235,11 +226,11 @@ def _reaching(
                 return call("llvm.fma.v16f32", [floats] * 3, value, minus, shifts)
             return builder.fadd(builder.fmul(value, minus), shifts)
 
-        wide = has_avx512(context)
+        wide = has(context, "avx512f")
         low = vector(table_at, floats)
         high = vector(builder.gep(table_at, [ir.Constant(long, lanes)]), floats)
         halves = [builder.bitcast(half, words) for half in (low, high)]
-        tables = [byte_tables(builder, half) for half in halves] if has_avx2(context) and not wide else []
+        tables = [byte_tables(builder, half) for half in halves] if has(context, "avx2") and not wide else []
         minus = everywhere(builder.fptrunc(builder.fneg(factor), ir.FloatType()))
         shifts = everywhere(builder.fptrunc(start, ir.FloatType()))
         zero, last = ir.Constant(floats, [0.0] * lanes), ir.Constant(bytes_, [31] * lanes)

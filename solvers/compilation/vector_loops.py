@@ -17,6 +17,8 @@ from numba import config, types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.processor import has
+from svmrepro.solvers.compilation.processor import lanes as lanes_of
 
 TILE = 32
 """Examples of a tile, see :func:`dot_tiles`; a multiple of the block of every processor."""
@@ -47,10 +49,10 @@ class _Vectors:
     """Vectors of doubles as wide as the processor's registers, in LLVM's instructions."""
 
     def __init__(self, context: Any, builder: Any) -> None:
-        features = _features(context)
-        wide = "+avx512f" in features
-        self.lanes = 8 if wide else 4 if "+avx" in features else 2
-        self.in_a_block = 4 if wide else 2  # vectors; with four rows, sums in 16 of 32, or 8 of 16 registers
+        self.lanes = lanes_of(context, 64)
+        self.in_a_block = (
+            4 if has(context, "avx512f") else 2
+        )  # vectors; with four rows, sums in 16 of 32, or 8 of 16 registers
         self.builder = builder
         self.kind = ir.VectorType(_DOUBLE, self.lanes)
         self.words = ir.VectorType(_WORD, self.lanes)
@@ -326,18 +328,14 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
     return emit, interpreted
 
 
-def _features(context: Any) -> set[str]:
-    return {*context.codegen().magic_tuple()[2].split(",")}
-
-
 def _byte_lanes(context: Any) -> int:
     """Return how many sums of four products of bytes the processor adds at once; 0 if it cannot."""
-    features = _features(context)
-    return 16 if {"+avx512vnni", "+avx512f"} <= features else 8 if "+avx2" in features else 0
+    wide = has(context, "avx512f") and has(context, "avx512vnni")
+    return 16 if wide else 8 if has(context, "avx2") else 0
 
 
 def _multiplies_bytes(context: Any) -> bool:
-    return bool({"+avx512vnni", "+avxvnni"} & _features(context))
+    return has(context, "avx512vnni") or has(context, "avxvnni")
 
 
 def _sums_of_four(context: Any, builder: Any, lanes: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
