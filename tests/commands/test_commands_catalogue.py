@@ -78,6 +78,16 @@ def test_another_workflow_uses_it_as_a_module(tmp_path):
     assert "--paper platt1998 --experiment noise-linear --job all" in said and "results/smoke/" in said
 
 
+def test_a_fault_is_named_by_its_file(tmp_path):
+    deploy(tmp_path, f"{ROOT}/workflow/Snakefile")
+    file = tmp_path / "config" / "config.yaml"
+    file.write_text(file.read_text() + "\nrepeets: 3\n")
+    ended = dry(tmp_path, "noise-linear")
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("error: config/config.yaml: ")
+    assert "repeets" in ended.stderr.splitlines()[-1]
+
+
 def test_a_module_from_a_git_host_needs_the_installed_package(tmp_path):
     host, here = tmp_path / "host", tmp_path / "here"
     shutil.copytree(

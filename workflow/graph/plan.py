@@ -401,6 +401,40 @@ def makes_files(arguments: Sequence[str]) -> bool:
     return not any(value and _TELLING.fullmatch(name) for name, value in vars(given).items())
 
 
+def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Take the settings that Snakemake has merged apart, so that messages name the file of a value.
+
+    Parameters
+    ----------
+    settings
+        Snakemake's ``config``.
+    files
+        Its configuration files; a later one wins.
+    """
+    from snakemake.common.configfile import load_configfile
+
+    layers: list[tuple[str, Mapping[str, Any]]] = []
+    for file in reversed(list(files)):
+        same, settings = _apart(settings, load_configfile(file))
+        layers.insert(0, (os.path.relpath(file), same))
+    return [*layers, ("--config", settings)]
+
+
+def _apart(settings: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings that are also in ``content``, and the rest."""
+    same: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    for key, value in settings.items():
+        other = content.get(key)
+        if key in content and value == other:
+            same[key] = value
+        elif isinstance(value, Mapping) and isinstance(other, Mapping):
+            same[key], rest[key] = _apart(value, other)
+        else:
+            rest[key] = value
+    return same, rest
+
+
 def config_beside(base: Path) -> Path | None:
     """Return the folder ``config/`` for a Snakefile in the given folder; None for the project's own.
 

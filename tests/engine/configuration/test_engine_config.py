@@ -236,7 +236,7 @@ def test_mirror_of_environment(monkeypatch):
 def test_command_tells_a_fault_in_one_line(tmp_path):
     ended = snakemake(tmp_path, {"time_limt": 3}, "-n")
     assert ended.returncode != 0
-    assert "error: --config: time_limt: unknown key; did you mean 'time_limit'?" in ended.stderr
+    assert "error: overrides.json: time_limt: unknown key; did you mean 'time_limit'?" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
