@@ -35,7 +35,7 @@ from verdicts import DISHONEST, LIMITED, REFUSED, SOLVED, UNDECIDED, Judged, Out
 OWN = tuple(name for name, spec in SOLVERS.items() if not spec.package)
 PEERS = tuple(name for name in ("libsvm", "liblinear") if SOLVERS[name].version)
 EPS = 1e-3
-GRACE = 20.0  # seconds after the time limit after which a solve counts as not ending
+GRACE = 60.0  # seconds after the time limit after which a solve counts as not ending; it may compile
 PEERS_GRACE = 1.0  # peers have no time limit
 PATIENCE = 600.0  # for judging
 LATE = 0.2
