@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numba import typeof, types
+from numba.core.registry import cpu_target
 from svmrepro.solvers.caches import bit_columns
 from svmrepro.solvers.caches.bit_columns import STRETCH, add_common, exchange_bits, set_bits
 from svmrepro.solvers.caches.example_levels import Levels, find_levels
@@ -35,6 +36,7 @@ from svmrepro.solvers.caches.example_tiles import (
     products_by_parts,
 )
 from svmrepro.solvers.compilation.compiled import compiled, first_class
+from svmrepro.solvers.compilation.processor import lanes
 from svmrepro.solvers.compilation.table_lookup import shuffle_table
 from svmrepro.solvers.compilation.vector_loops import exponentials
 from svmrepro.solvers.problem import Problem
@@ -43,7 +45,7 @@ from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots
 _BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
 _COLUMN_LIMIT = 1 << 30  # bytes of dense columns for sparse data
 _SMALL_TABLE = 256
-_CHEAP = 32  # below this many dense features, computing a kernel row is as fast as fetching it
+_CHEAP = 2  # below as many dense features a lane of a register, computing a row is as fast as fetching it
 _DENSE_FROM = 0.05  # share of nonzeros above which sparse data are faster as dense columns
 _BYTES_FROM = 0.005  # share of ones, in nonempty columns, above which byte columns pay off
 
@@ -182,7 +184,9 @@ def _columns_in_use(problem: Problem) -> int:
 def cheap_rows(problem: Problem, plain: bool = False) -> bool:
     """Tell whether computing a kernel row takes about as long as reading it from memory."""
     kind = form(problem, plain)
-    return kind in ("bytes", "precomputed") or (kind == "columns" and problem.d < _CHEAP)
+    if kind == "columns":
+        return problem.d < _CHEAP * lanes(cpu_target.target_context, 32)
+    return kind in ("bytes", "precomputed")
 
 
 def bytes_hold(problem: Problem) -> str | None:

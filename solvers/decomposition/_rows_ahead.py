@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
+from numba.core.registry import cpu_target
 from svmrepro.solvers.caches.active_set_rows import fetch
 from svmrepro.solvers.caches.example_tiles import (
     copy,
@@ -25,19 +26,22 @@ from svmrepro.solvers.caches.lru import RowCache, claim
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger
+from svmrepro.solvers.compilation.processor import lanes
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 from svmrepro.solvers.decomposition._fixed_gradient import recall
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 
 _SPAN = 256
-_LEAST_FEATURES = 28  # with fewer, computing each row when it is requested takes less time
+# By lanes of a vector register, as measured with AVX-512 and AVX2. With fewer, computing each row when it is
+# requested takes less time.
+_LEAST_FEATURES = {16: 28, 8: 16, 4: 16}
 
 
 def looks_ahead(cache: RowCache, panel: Panel) -> bool:
     """Tell whether rows can be computed together, with enough room for them, and whether that pays."""
     whole = cache.rows.dtype != np.uint8 and not cache.packed.shape[0]
     together = panel.tiles.dots.shape[0] == TOGETHER
-    pays = panel.tiles.used.size >= _LEAST_FEATURES
+    pays = panel.tiles.used.size >= _LEAST_FEATURES[lanes(cpu_target.target_context, 32)]
     return bool(whole and together and pays and cache.owner.size >= 4 * TOGETHER)
 
 
