@@ -45,7 +45,7 @@ from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots
 _BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
 _COLUMN_LIMIT = 1 << 30  # bytes of dense columns for sparse data
 _SMALL_TABLE = 256
-_CHEAP = 2  # below as many dense features a lane of a register, computing a row is as fast as fetching it
+_CHEAP = 2  # dense features for each lane of a register; with fewer, rows are computed as fast as fetched
 _DENSE_FROM = 0.05  # share of nonzeros above which sparse data are faster as dense columns
 _BYTES_FROM = 0.005  # share of ones, in nonempty columns, above which byte columns pay off
 

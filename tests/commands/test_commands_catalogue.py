@@ -3,16 +3,19 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from support import ran
 from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.graph.plan import layers_of
 
 ROOT = config_dir().parent
 
 #: Runs Snakemake as if the package were not installed.
 WITHOUT = """
 import sys
+from pathlib import Path
 for finders in (sys.meta_path, sys.path_hooks):
     finders[:] = [each for each in finders if "svmrepro" not in getattr(each, "__module__", "") + repr(each)]
 sys.path[:] = [each for each in sys.path if "svmrepro" not in each]
@@ -86,6 +89,19 @@ def test_a_fault_is_named_by_its_file(tmp_path):
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1].startswith("error: config/config.yaml: ")
     assert "repeets" in ended.stderr.splitlines()[-1]
+
+
+def test_settings_are_taken_apart_by_their_files(tmp_path):
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("scale: smoke\ncontenders: {peers: {mine: {solver: smo2}, other: null}}\n")
+    second.write_text("contenders: {peers: {mine: {solver: pasmo}}}\n")
+    inner = {"mine": {"solver": "pasmo"}, "other": None}
+    merged = {"scale": "smoke", "contenders": {"peers": inner}, "C": 1}
+    one, two, rest = layers_of(merged, [str(first), str(second)])
+    assert one[1] == {"scale": "smoke", "contenders": {"peers": {"other": None}}}
+    assert two[1] == {"contenders": {"peers": {"mine": {"solver": "pasmo"}}}}
+    assert rest == ("--config", {"C": 1})
+    assert [Path(name).name for name, _ in (one, two)] == ["first.yaml", "second.yaml"]
 
 
 def test_a_module_from_a_git_host_needs_the_installed_package(tmp_path):

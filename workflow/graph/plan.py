@@ -429,7 +429,10 @@ def _apart(settings: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[dic
         if key in content and value == other:
             same[key] = value
         elif isinstance(value, Mapping) and isinstance(other, Mapping):
-            same[key], rest[key] = _apart(value, other)
+            # An empty rest would count as the origin of the whole mapping.
+            for part, found in zip((same, rest), _apart(value, other), strict=True):
+                if found:
+                    part[key] = found
         else:
             rest[key] = value
     return same, rest
