@@ -1,8 +1,14 @@
-"""What the processor that code is compiled for can do."""
+"""What the processor that code is compiled for can do, and how many of them there are."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def has(context: Any, feature: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,13 @@ class CuttingPlaneRun:
     """A run in progress, starting at w = 0 with no planes.
 
     ``passes`` counts the passes over the data for scores, which are the iterations; ``inside`` is True during
-    one. ``drop_after`` is a required option, ``keep_alpha`` an optional one.
+    one. ``drop_after`` and ``threads`` are required options, ``keep_alpha`` is an optional one.
     """
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         self.problem, self.eps, self.n = problem, eps, problem.n
-        self.data = SlicedPasses(problem)
+        self.data = SlicedPasses(problem, int(options["threads"]))
+        self._began = time.thread_time()
         self.weights = Weights(problem)
         self.total = self.weights.whole * self.weights.C
         drop_after = int(options["drop_after"])
@@ -86,8 +88,13 @@ class CuttingPlaneRun:
         return half + weights.C * float(row_passes.slack(self.problem.y, f, weights.shares, margin))
 
     def solution(self, status: str, w: Vector, xi: float, **info: float) -> Solution:
-        """Return a solution with weights w, shape (d + 1,), and statistics of planes and passes."""
-        planes, data = self.planes, self.data
+        """Return a solution with weights w, shape (d + 1,), and statistics of planes and passes.
+
+        ``divided_share`` is the share of the CPU time that was divided among threads.
+        """
+        planes, data, threads = self.planes, self.data, self.data.threads
+        if threads.divided:
+            info["divided_share"] = threads.divided / (time.thread_time() - self._began + threads.helped)
         moved = data.touched * row_passes.ENTRY_BYTES[data.layout.storage]
         return Solution(
             alpha=self.multipliers(),
@@ -105,6 +112,7 @@ class CuttingPlaneRun:
                 "bytes_a_pass": moved / max(self.passes, 1),
                 **info,
             },
+            cpu_seconds=threads.helped,
             xi=xi,
             relaxed=planes.lower(),
         )

@@ -153,7 +153,7 @@ class OcasRun(CuttingPlaneRun):
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         super().__init__(problem, eps, options)
         n, d = problem.n, problem.d
-        self.violators = Violators(problem.y, d, self.weights)
+        self.violators = Violators(problem.y, d, self.weights, self.data.parts)
         self.w = np.zeros(d + 1)
         self.to, self.at = np.zeros(n), np.zeros(n)
         self.keys, self.jumps = np.zeros(n), np.zeros(n)

@@ -47,7 +47,7 @@ class SvmPerfRun(CuttingPlaneRun):
 
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         super().__init__(problem, eps, options)
-        self.violators = Violators(problem.y, problem.d, self.weights)
+        self.violators = Violators(problem.y, problem.d, self.weights, self.data.parts)
 
 
 start = SvmPerfRun

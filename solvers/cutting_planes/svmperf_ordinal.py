@@ -50,7 +50,7 @@ class SvmPerfOrdinalRun(CuttingPlaneRun):
     def __init__(self, problem: Any, eps: float, options: dict[str, Any]) -> None:
         self.pairs = PairCounts(problem.y)
         super().__init__(problem, eps, options)
-        self.g = np.zeros(problem.d + 1)
+        self.sums = np.zeros((self.data.parts, problem.d + 1))
         self.phase = SCORING
 
     def largest_share(self) -> float:
@@ -80,7 +80,7 @@ def _score(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
         return OPTIMAL
     # Update the last sum if that touches fewer examples than a new one would.
     if run.passes % row_passes.RENEW == 0 or not fewer:
-        run.g[:] = 0.0
+        run.sums[:] = 0.0
         pairs.forget()
     run.phase = ADDING
     return None
@@ -88,8 +88,8 @@ def _score(run: SvmPerfOrdinalRun, work: int, step_limit: int) -> str | None:
 
 def _add(run: SvmPerfOrdinalRun, work: int) -> str | None:
     """Continue with the sum of the examples; when it is complete, add the plane."""
-    if run.data.add(run.pairs.change, run.g, work):
-        run.planes.add(run.g / run.pairs.m, run.pairs.violated / run.pairs.m, run.planes.w)
+    if run.data.add(run.pairs.change, run.sums, work):
+        run.planes.add(run.sums.sum(axis=0) / run.pairs.m, run.pairs.violated / run.pairs.m, run.planes.w)
         run.planes.optimise()
         run.phase = SCORING
     return STALLED if run.planes.stuck else None

@@ -1,7 +1,8 @@
 """Passes over all examples, for linear solvers: ``X w`` and ``X' c``.
 
 row_passes        one pass, over the blocks of a problem
-sliced_passes     a pass in slices, so that time limits hold
+sliced_passes     a pass in slices, so that time limits hold, and in parts for several threads
+row_threads       the threads that do these parts
 counted_products  products with listed examples, counted
 dask_blocks       blocks held by the workers of a Dask cluster
 """

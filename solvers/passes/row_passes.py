@@ -14,6 +14,8 @@ streams them in 0.43 ns each): scores take 1.02 ns per nonzero, 1.12 with the or
 sum of rows takes another 0.8 ns. With updated sums, a pass of a run to 1e-3 reads 1.2 to 1.3 times the
 nonzeros.
 
+The functions do not hold Python's lock, so that several threads can visit rows at once.
+
 ``work`` is counted in entries: stored nonzeros read, or words of packed bits. Bytes are counted too, from the
 size of an entry in each storage.
 """
@@ -101,31 +103,31 @@ def add_entries(values, store, coefficients, first, last, g):
     return touched
 
 
-@compiled(SCORES)
+@compiled(SCORES, nogil=True)
 def scores_dense(store, w, first, last, out):
     """Scores of whole rows."""
     return score_whole_rows(store.dense, w, first, last, out)
 
 
-@compiled(ADD)
+@compiled(ADD, nogil=True)
 def add_dense(store, coefficients, first, last, g):
     """Add whole rows."""
     return add_whole_rows(store.dense, coefficients, first, last, g)
 
 
-@compiled(SCORES)
+@compiled(SCORES, nogil=True)
 def scores_csr(store, w, first, last, out):
     """Scores from stored entries."""
     return score_entries(store.values, store, w, first, last, out)
 
 
-@compiled(ADD)
+@compiled(ADD, nogil=True)
 def add_csr(store, coefficients, first, last, g):
     """Add stored entries."""
     return add_entries(store.values, store, coefficients, first, last, g)
 
 
-@compiled(SCORES)
+@compiled(SCORES, nogil=True)
 def scores_index(store, w, first, last, out):
     """Scores from index lists, padded to groups of four."""
     indptr, indices = store.indptr, store.indices
@@ -134,7 +136,7 @@ def scores_index(store, w, first, last, out):
     return indptr[last] - indptr[first]
 
 
-@compiled(ADD)
+@compiled(ADD, nogil=True)
 def add_index(store, coefficients, first, last, g):
     """Add at the ones of index lists; reset the entry that the padding points to."""
     indptr, indices = store.indptr, store.indices
@@ -150,7 +152,7 @@ def add_index(store, coefficients, first, last, g):
     return touched
 
 
-@compiled(SCORES)
+@compiled(SCORES, nogil=True)
 def scores_bits(store, w, first, last, out):
     """Scores from packed bits."""
     for k in range(last - first):
@@ -158,7 +160,7 @@ def scores_bits(store, w, first, last, out):
     return (last - first) * store.bits.shape[1]
 
 
-@compiled(ADD)
+@compiled(ADD, nogil=True)
 def add_bits(store, coefficients, first, last, g):
     """Add at the set bits."""
     rows = 0
@@ -172,25 +174,25 @@ def add_bits(store, coefficients, first, last, g):
 # The same for values in single precision.
 
 
-@compiled(SCORES)
+@compiled(SCORES, nogil=True)
 def scores_dense_single(store, w, first, last, out):
     """Scores of whole rows."""
     return score_whole_rows(store.single, w, first, last, out)
 
 
-@compiled(ADD)
+@compiled(ADD, nogil=True)
 def add_dense_single(store, coefficients, first, last, g):
     """Add whole rows."""
     return add_whole_rows(store.single, coefficients, first, last, g)
 
 
-@compiled(SCORES)
+@compiled(SCORES, nogil=True)
 def scores_csr_single(store, w, first, last, out):
     """Scores from stored entries."""
     return score_entries(store.single[0], store, w, first, last, out)
 
 
-@compiled(ADD)
+@compiled(ADD, nogil=True)
 def add_csr_single(store, coefficients, first, last, g):
     """Add stored entries."""
     return add_entries(store.single[0], store, coefficients, first, last, g)
@@ -224,7 +226,8 @@ _TAKEN = types.UniTuple(types.int64, 2)
 @compiled(
     _TAKEN(
         STORE, types.FunctionType(ADD), VECTOR, VECTOR, _FLAGS, types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR
-    )
+    ),
+    nogil=True,
 )
 def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):
     """Find the rows that violate their margin, and update their sum; see :func:`score_and_mend`."""
@@ -251,7 +254,8 @@ def mend_hinge(store, add, y, signed, c, renew, first, last, f, change, g):
     _TAKEN(
         STORE, types.FunctionType(SCORES), types.FunctionType(ADD), VECTOR, VECTOR, VECTOR, _FLAGS,
         types.boolean, *_ROWS, VECTOR, VECTOR, VECTOR,
-    )
+    ),
+    nogil=True,
 )  # fmt: skip
 def score_and_mend(store, scores, add, w, y, signed, c, renew, first, last, f, change, g):
     """Score rows, find those that violate their margin, and update the sum over them.

@@ -1,15 +1,26 @@
-"""Passes of cutting-plane runs, in slices of rows; on a cluster, a slice takes rows of every block."""
+"""Passes of cutting-plane runs, in slices of rows; on a cluster, a slice takes rows of every block.
+
+With several threads, each has its part of the rows, and its own sum over them. The parts and the order in
+which their sums are added depend on the number of threads that was asked for, and on nothing else.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.dask_blocks import Spread
+from svmrepro.solvers.passes.row_threads import RowThreads
 
 Vector = npt.NDArray[np.float64]
+
+#: Takes a part's number, and a block with its first and last row; returns entries read, and violators found.
+Visit: TypeAlias = Callable[[int, row_passes.Block, int, int], tuple[int, int]]
+
+_LEAST = 20_000  # entries from which on a slice of a part is worth handing to a thread
 
 
 class Weights:
@@ -48,22 +59,24 @@ class Violators:
         Number of features.
     weights : Weights
         Weights of the rows.
+    parts : int
+        In how many sums the rows are added up.
     """
 
-    def __init__(self, y: Vector, d: int, weights: Weights) -> None:
+    def __init__(self, y: Vector, d: int, weights: Weights, parts: int = 1) -> None:
         self.y, self.signed, self._weights = y, weights.signed(y), weights
         self.c = np.zeros(y.size, dtype=np.int8)
-        self.g = np.zeros(d + 1)
+        self.sums = np.zeros((parts, d + 1))
         self.count = self.age = 0
         self.renew = False
-        self.workspace = np.zeros(64)
+        self.workspaces = np.zeros((parts, 64))
 
     def begin(self) -> None:
         """Begin a pass; every ``RENEW`` passes the sum is recomputed."""
         self.count, self.renew = 0, self.age % row_passes.RENEW == 0
         self.age += 1
         if self.renew:
-            self.g[:] = 0.0
+            self.sums[:] = 0.0
 
     def changed(self, f: Vector) -> Vector:
         """Update c for scores f; return the change of each row's coefficient in the sum."""
@@ -78,7 +91,7 @@ class Violators:
         """Return the plane's normal, shape (d + 1,), and its offset."""
         weights = self._weights
         weight = float(self.count) if weights.same else float(weights.shares @ self.c)
-        return self.g / weights.whole, weight / weights.whole
+        return self.sums.sum(axis=0) / weights.whole, weight / weights.whole
 
 
 class SlicedPasses:
@@ -88,16 +101,27 @@ class SlicedPasses:
     ----------
     problem : Problem
         The problem.
+    threads : int
+        Among how many threads a pass is divided.
 
     Attributes
     ----------
     touched : int
         Entries read.
     at : int
-        The row at which a pass continues.
+        The row at which a pass continues, counted from the first row of each part.
+    parts : int
+        In how many parts of consecutive rows a pass is divided.
+    threads : RowThreads
+        The threads, and their time.
+
+    Raises
+    ------
+    ValueError
+        If several threads are asked for and the examples are on a cluster.
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Any, threads: int = 1) -> None:
         self.layout = row_passes.prepare(problem)
         self.n = problem.n
         self.at = self.touched = 0
@@ -107,6 +131,11 @@ class SlicedPasses:
         self._change: Vector | None = None  # on a cluster, the coefficients of the current sum
         if self._spread is not None:
             self._spread.done = 0.0
+            if threads > 1:
+                raise ValueError("threads must be 1 for examples on a cluster: its workers divide the passes")
+        self.parts = min(threads, problem.n)
+        self._borders = [part * self.n // self.parts for part in range(self.parts + 1)]
+        self.threads = RowThreads(self.parts)
 
     def score(self, w: Vector, f: Vector, work: int) -> bool:
         """Continue ``f = X w`` for about ``work`` entries; return whether the pass is complete."""
@@ -114,56 +143,66 @@ class SlicedPasses:
             read, over = self._spread.scores(w, f, self._share(work))
             self.touched += read
             return over
-        for block, first, last in self._pieces(work):
+
+        def visit(part: int, block: row_passes.Block, first: int, last: int) -> tuple[int, int]:
             out = f[block.first + first : block.first + last]
-            self.touched += self._scores(block.store, w, first, last, out)
+            return self._scores(block.store, w, first, last, out), 0
+
+        self._visit(work, visit)
         return self._over()
 
-    def add(self, coefficients: Vector, g: Vector, work: int) -> bool:
-        """Continue ``g += X' coefficients``; return whether the pass is complete."""
+    def add(self, coefficients: Vector, sums: Vector, work: int) -> bool:
+        """Continue adding ``X' coefficients`` to ``sums``, shape (parts, d + 1); return whether all is."""
         if self._spread is not None:
-            read, over = self._spread.add(coefficients, g, self._share(work))
+            read, over = self._spread.add(coefficients, sums[0], self._share(work))
             self.touched += read
             return over
-        for block, first, last in self._pieces(work):
-            part = coefficients[block.first + first : block.first + last]
-            self.touched += self._add(block.store, part, first, last, g)
+
+        def visit(part: int, block: row_passes.Block, first: int, last: int) -> tuple[int, int]:
+            some = coefficients[block.first + first : block.first + last]
+            return self._add(block.store, some, first, last, sums[part]), 0
+
+        self._visit(work, visit)
         return self._over()
 
     def mend(self, found: Violators, f: Vector, work: int) -> bool:
-        """Continue updating the sum of the margin violators at scores f; return whether it is complete."""
+        """Continue updating the sums of the margin violators at scores f; return whether that is complete."""
         if self._spread is not None:
             if self._change is None:
                 self._change = found.changed(f)
-            over = self.add(self._change, found.g, work)
+            over = self.add(self._change, found.sums, work)
             if over:
                 self._change = None
             return over
-        for block, first, last in self._pieces(work):
+
+        def visit(part: int, block: row_passes.Block, first: int, last: int) -> tuple[int, int]:
             rows = slice(block.first, block.last)
             touched, count = row_passes.mend_hinge(
                 block.store, self._add, found.y[rows], found.signed[rows], found.c[rows], found.renew, first,
-                last, f[rows], found.workspace, found.g,
+                last, f[rows], found.workspaces[part], found.sums[part],
             )  # fmt: skip
-            self.touched += touched
-            found.count += count
+            return touched, count
+
+        found.count += self._visit(work, visit)
         return self._over()
 
     def both(self, w: Vector, found: Violators, f: Vector, work: int) -> bool:
-        """Continue scores and sum of violators in one pass; return whether it is complete."""
+        """Continue scores and sums of violators in one pass; return whether it is complete."""
         if self._spread is not None:
             # First the scores of all rows, then the sum over the violators.
             if self._change is None and not self.score(w, f, work):
                 return False
             return self.mend(found, f, work)
-        for block, first, last in self._pieces(work):
+
+        def visit(part: int, block: row_passes.Block, first: int, last: int) -> tuple[int, int]:
             rows = slice(block.first, block.last)
             touched, count = row_passes.score_and_mend(
                 block.store, self._scores, self._add, w, found.y[rows], found.signed[rows], found.c[rows],
-                found.renew, first, last, f[rows], found.workspace, found.g,
+                found.renew, first, last, f[rows], found.workspaces[part], found.sums[part],
             )  # fmt: skip
-            self.touched += touched
-            found.count += count
+            return touched, count
+
+        found.count += self._visit(work, visit)
         return self._over()
 
     def _share(self, work: int) -> float:
@@ -171,21 +210,35 @@ class SlicedPasses:
         assert self._spread is not None
         return work * self._spread.workers / max(self.layout.entries, 1)
 
-    def _pieces(self, work: int) -> list[tuple[row_passes.Block, int, int]]:
-        """Return the next ``work`` entries as blocks, each with a first and a last row."""
-        found = []
-        left = max(int(work / self._entries_a_row), 64)
-        while left > 0 and self.at < self.n:
-            block = next(block for block in self.layout.blocks if block.last > self.at)
-            last = min(block.last, self.at + left)
-            found.append((block, self.at - block.first, last - block.first))
-            left -= last - self.at
-            self.at = last
-        return found
+    def _visit(self, work: int, visit: Visit) -> int:
+        """Visit the next ``work`` entries, and as many of each further part; return the violators found."""
+        rows = max(int(work / self._entries_a_row), 64)
+
+        def one(part: int) -> tuple[int, int]:
+            touched = count = 0
+            for block, first, last in self._pieces(part, rows):
+                read, violators = visit(part, block, first, last)
+                touched += read
+                count += violators
+            return touched, count
+
+        left = min(rows, self._borders[1] - self.at)
+        results = self.threads.run(one, left * self._entries_a_row >= _LEAST)
+        self.at += rows
+        self.touched += sum(touched for touched, _ in results)
+        return sum(count for _, count in results)
+
+    def _pieces(self, part: int, rows: int) -> Iterator[tuple[row_passes.Block, int, int]]:
+        """Yield the next rows of a part as blocks, each with a first and a last row."""
+        first = self._borders[part] + self.at
+        last = min(first + rows, self._borders[part + 1])
+        for block in self.layout.blocks:
+            if block.first < last and first < block.last:
+                yield block, max(first, block.first) - block.first, min(last, block.last) - block.first
 
     def _over(self) -> bool:
         """Tell whether the pass is complete; if so, reset for the next one."""
-        if self.at < self.n:
+        if any(self.at < last - first for first, last in zip(self._borders, self._borders[1:], strict=False)):
             return False
         self.at = 0
         return True

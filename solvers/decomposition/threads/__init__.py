@@ -1,4 +1,4 @@
-"""Passes over the active set, divided among several threads; an option of `smo-newton` alone.
+"""Passes over the active set, divided among several threads; an option of `smo-newton`.
 
 team            what the threads share, and how a pass is cut into parts
 divided_passes  the passes of an iteration, on one thread or on several

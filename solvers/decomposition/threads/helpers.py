@@ -9,7 +9,6 @@ process since a fork. Nobody has to stop them, and a run that has none is done b
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -22,6 +21,7 @@ from svmrepro.solvers.caches.feature_columns import Panel
 from svmrepro.solvers.caches.lru import CACHES, Counts
 from svmrepro.solvers.compilation.atomics import COMPILED
 from svmrepro.solvers.compilation.compiled import compiled_for
+from svmrepro.solvers.compilation.processor import processors
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import EXAMPLE
@@ -31,11 +31,6 @@ from svmrepro.solvers.storage.stores import Store
 
 if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class SharedLoops(NamedTuple):

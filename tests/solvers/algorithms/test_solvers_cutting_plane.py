@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import KERNELS, dense, differences, judged, make_case, objective
-from svmrepro.solvers import Problem, Solution, certify, solve
+from solver_cases import KERNELS, dense, differences, in_slices, judged, make_case, objective
+from svmrepro.solvers import Blocks, Problem, Solution, certify, solve
 from svmrepro.solvers.certificate._pairs import pair_loss
 from svmrepro.solvers.cutting_planes._pair_counts import PairCounts
+from svmrepro.solvers.passes import row_threads, sliced_passes
 
 CLASSIFIERS = ("svmperf", "ocas")
 NAMES = (*CLASSIFIERS, "svmperf-ordinal")
@@ -230,3 +233,78 @@ def test_iterations_are_within_the_bound_of_lemma_2(name: str, reach: float) -> 
         solution = solve(Problem(X, y, C, bias=False), name, eps=0.01)
         assert solution.info["iteration_bound"] == pytest.approx(bound)
         assert solution.status == "optimal" and solution.iterations <= bound
+
+
+def text(blocks: bool = False) -> Problem:
+    rng = np.random.default_rng(7)
+    X = sp.random(3000, 400, density=0.05, format="csr", random_state=7, data_rvs=rng.standard_normal)
+    y = np.where(X @ rng.normal(size=400) + 0.3 * rng.normal(size=3000) > 0.1, 1.0, -1.0)
+    return Problem(Blocks([X[:700], X[700:710], X[710:]]) if blocks else X, y, 0.01, bias=False)
+
+
+@pytest.fixture
+def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, and slices so small that hardly any is worthwhile."""
+    monkeypatch.setattr(row_threads, "processors", lambda: 3)
+    monkeypatch.setattr(sliced_passes, "_LEAST", 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("blocks", [False, True])
+def test_threads_divide_the_passes(
+    name: str, blocks: bool, three_processors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = text(blocks)
+    one, first = judged(problem, name, 1e-4)
+    assert "divided_share" not in one.info
+    for threads in (2, 3, 7):
+        other, second = judged(problem, name, 1e-4, threads=threads)
+        # The sums are in another order, so only the last digits may differ.
+        assert other.weights == pytest.approx(one.weights, abs=1e-3 * float(np.abs(one.weights).max()))
+        assert second.primal == pytest.approx(first.primal, rel=1e-4)
+        assert 0.0 < other.info["divided_share"] <= 1.0
+    # They are in the same order however the passes are cut, and by whomever they are done.
+    in_slices(monkeypatch, 1003)
+    monkeypatch.setattr(row_threads, "processors", lambda: 1)
+    again = solve(problem, name, eps=1e-4, threads=7)
+    assert np.array_equal(again.weights, other.weights)
+    assert (again.iterations, again.work["nonzeros"]) == (other.iterations, other.work["nonzeros"])
+    assert again.cpu_seconds > 0.0 and "divided_share" not in again.info
+
+
+def test_more_threads_than_examples(three_processors: None) -> None:
+    few = Problem(np.eye(3), [1, -1, 1], 1.0, bias=False)
+    for name in NAMES:
+        assert solve(few, name, threads=16).status == "optimal"
+
+
+def test_a_part_that_no_helper_has_begun_is_done_by_the_thread_that_waits(three_processors: None) -> None:
+    threads = row_threads.RowThreads(3)
+    hold, begun = threading.Event(), threading.Barrier(3)
+
+    def wait() -> None:
+        begun.wait()
+        hold.wait()
+
+    for _ in range(2):  # both helpers are busy
+        threads._pool.submit(wait)  # type: ignore[union-attr]
+    begun.wait()
+    try:
+        who = threads.run(lambda part: (part, threading.current_thread()), True)
+    finally:
+        hold.set()
+    assert who == [(part, threading.current_thread()) for part in range(3)]
+    assert threads.helped == 0.0
+
+
+def test_helper_threads_end_with_the_run(three_processors: None) -> None:
+    assert solve(text(), "ocas", threads=3, iteration_limit=2).status == "iteration_limit"
+    deadline = time.monotonic() + 30
+    while any(thread.name.startswith("svmrepro_") for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_what_a_helper_raises_is_raised(three_processors: None) -> None:
+    with pytest.raises(ZeroDivisionError):
+        row_threads.RowThreads(2).run(lambda part: 1 // (1 - part), True)

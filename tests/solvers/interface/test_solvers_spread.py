@@ -72,6 +72,9 @@ def test_refusals(client: Any) -> None:
         Spread(client, [])
     with pytest.raises(ValueError, match="some are dense and others sparse"):
         Spread(client, [partial(rows, 0, 5), partial(rows, 5, 9, sparse=False)])
+    spread = problem(Spread(client, [partial(rows, *cut) for cut in pairwise(CUTS)]))
+    with pytest.raises(ValueError, match="threads must be 1 for examples on a cluster"):
+        solve(spread, "ocas", threads=2)
 
 
 @names
