@@ -29,7 +29,7 @@ from svmrepro.solvers import (
     warm,
 )
 from svmrepro.solvers.caches import reused_memory
-from svmrepro.solvers.decomposition.threads.helpers import processors
+from svmrepro.solvers.compilation.processor import processors
 from svmrepro.solvers.interface import Prepares
 from svmrepro.solvers.reference_kernels import GramMatrix
 from svmrepro.solvers.registry import NotInstalled
