@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from curve_support import experiment, results, run
+from svmrepro.workflow.analysis import fits
 from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.figures import seconds_ratios
@@ -79,3 +80,16 @@ def test_there_is_a_figure_with_and_without_measurements():
     problems, _ = peers.build(empty, artefact("table")).sections
     assert {row["seconds"].text for row in problems.rows} == {"not run: no measurement"}
     seconds_ratios.build(empty, artefact("figure"))
+
+
+def test_of_very_many_contenders_each_is_compared_with_the_first(monkeypatch):
+    described = replace(experiment("set"), contenders=CONTENDERS)
+    made = results(list(runs()), described)
+
+    def compared():
+        return {(line["numerator"], line["denominator"]) for line in compare_contenders(made.runs, described)}
+
+    first = {("libsvm-dense", "smo-newton"), ("mine", "smo-newton")}
+    assert compared() == {*first, ("mine", "libsvm-dense")}
+    monkeypatch.setattr(fits, "_ALL_PAIRS", len(CONTENDERS) - 1)
+    assert compared() == first

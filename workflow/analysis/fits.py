@@ -10,14 +10,14 @@ include the variation between processes (`svmrepro.workflow.statistics.across_pr
 
 ``ratios.csv`` has one line per size, quantity and pair of contenders: the median ratio over runs on the same
 problem. Ratios of seconds are formed within one process. Each pair is written in one order only, as the other
-is its inverse.
+is its inverse. If an experiment has very many contenders, each is compared with the first alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
@@ -41,6 +41,7 @@ FIT_COLUMNS = (
     "paper", *_FIT_KEY, "exponent", "low", "high", "intercept", "points", "n_min", "n_max", "method", "note",
 )  # fmt: skip
 RATIO_COLUMNS = ("paper", *_RATIO_KEY, "ratio", "low", "high", "pairs")
+_ALL_PAIRS = 32  # contenders up to which each is compared with each other one
 MEASURED, OWN_SIZES, PAPER = "measured", "measured-own-sizes", "paper"
 
 
@@ -75,7 +76,9 @@ def own_sizes(experiment: Experiment, series: Mapping[float, list[float]]) -> di
 def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
     """Return the lines of ``ratios.csv``: for each pair of contenders, the later over the earlier."""
     lines: list[Line] = []
-    for first, second in combinations(experiment.contenders, 2):
+    labels = list(experiment.contenders)
+    compared = combinations(labels, 2) if len(labels) <= _ALL_PAIRS else product(labels[:1], labels[1:])
+    for first, second in compared:
         # Another encoding makes another problem.
         if experiment.contenders[first].encoding != experiment.contenders[second].encoding:
             continue
