@@ -75,6 +75,7 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("tests")
     if others:
+        checkout.require_tests(*others)
         commands = (*LINT, *SMOKE, ("pytest", *others))
         return next((code for words in commands if (code := checkout.call(*words))), 0)
     return _run_tasks()
