@@ -25,8 +25,8 @@ def require_tests(*words: str) -> None:
     command = ("pytest", "--collect-only", *words)
     asked = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     if asked.returncode == 4:  # wrong usage
-        (*_, said) = re.findall(r"error: (?!usage: )(.+)", asked.stderr, re.IGNORECASE)
-        raise StepError(f"{said}; see `pytest --help`")
+        said = ["pytest refuses this", *re.findall(r"error: (?!usage: )(.+)", asked.stderr, re.IGNORECASE)]
+        raise StepError(f"{said[-1]}; see `pytest --help`")
 
 
 def call(*words: str) -> int:
