@@ -47,13 +47,15 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     """Resolve the links of a page and evaluate its expressions; an error ends the build in one line."""
     texts = Texts(Path(app.srcdir), docname)
     numbers = Numbers(texts.root)
+    examples = Examples(texts, source[0], Path(app.outdir, f"{docname}.ipynb"))
     offered = {
         **numbers.functions(),
         "whole": texts.whole,
         "opening": texts.opening,
         "body": lambda file, heading: texts.section(file, heading).body,
         "captions": texts.captions,
-        "output": Examples(texts, source[0]).output,
+        "output": examples.output,
+        "notebook": examples.notebook,
         "columns": column_table,
         "raw_measurements": lambda: scales_table(texts),
         "data_sets": lambda: data_set_table(texts),

@@ -40,6 +40,11 @@ use rule * from svmrepro
 """
 
 
+def clean():
+    """Return the environment without the project's variables."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("SVMREPRO_")}
+
+
 def dry(folder, *words, installed=False):
     options = (
         "--dry-run",
@@ -52,9 +57,8 @@ def dry(folder, *words, installed=False):
         "--quiet",
         "host",
     )
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("SVMREPRO_")}
     program = ["-m", "snakemake"] if installed else ["-c", WITHOUT]
-    return ran(sys.executable, *program, *words, *options, cwd=folder, env=clean)
+    return ran(sys.executable, *program, *words, *options, cwd=folder, env=clean())
 
 
 def deploy(folder, snakefile):
@@ -70,6 +74,15 @@ def test_a_clone_needs_no_installation(tmp_path, snakefile):
     said = ended.stdout + ended.stderr
     assert ended.returncode == 0, said[-3000:]
     assert f"{ROOT}/workflow/from_source.py measure --config results/smoke/.config/" in said
+
+
+def test_a_clone_without_an_installation_has_no_finding(tmp_path):
+    for name in ("solvers", "datasets", "workflow", "config", "profiles"):
+        shutil.copytree(ROOT / name, tmp_path / name)  # with bytecode, for speed
+    shutil.copy(ROOT / "Snakefile", tmp_path)
+    linted = ran(sys.executable, "-c", WITHOUT, "--lint", cwd=tmp_path, env=clean())
+    said = linted.stdout + linted.stderr
+    assert linted.returncode == 0 and "your workflow is in a good condition" in said, said[-3000:]
 
 
 def test_another_workflow_uses_it_as_a_module(tmp_path):

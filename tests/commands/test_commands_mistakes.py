@@ -3,6 +3,7 @@
 import pytest
 import yaml
 from commands_support import svmrepro, told
+from svmrepro.workflow.commands import COMMANDS
 
 OWN = """\
 papers: [platt1998]
@@ -60,6 +61,14 @@ experiments:
 def test_of_words(tmp_path, words, expected):
     assert told(svmrepro(tmp_path, *words)) == f"error: {expected}"
     assert not list(tmp_path.rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("word", ["--no-such-option", "no-such-word"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_takes_every_word(tmp_path, name, word):
+    ended = svmrepro(tmp_path, name, word)
+    line = told(ended, ended.returncode or 1)
+    assert line.startswith("error: ") and (word in line or "are required: " in line)
 
 
 @pytest.mark.parametrize(

@@ -90,3 +90,36 @@ def test_a_solver_is_found_in_the_callers_folder(tmp_path):
     assert ended.returncode == 0, ended.stderr
     line = told(svmrepro(clone, *words, *folders))
     assert line == "error: -s callers_own:fit: there is no module 'callers_own' on the Python path"
+
+
+FAILS = """
+from engine_solvers import quick
+
+def always(problem, eps, time_limit):
+    raise ValueError("no luck")
+
+def above_250(problem, eps, time_limit):
+    return quick(problem, eps, time_limit) if problem.n <= 250 else always(problem, eps, time_limit)
+"""
+
+
+@pytest.mark.parametrize(
+    ("solver", "code", "said"),
+    [
+        ("always", 1, "error: mine.always solved none of 3 runs; noise-linear, n = 125: "),
+        ("above_250", 0, "mine.above_250 solved 2 of 3 runs; noise-linear, n = 500: "),
+    ],
+)
+def test_a_solver_that_fails_is_named_at_the_end(tmp_path, solver, code, said):
+    (tmp_path / "mine.py").write_text(FAILS)
+    words = ["run", "timing-noise-linear", "-s", f"mine:{solver}", "-s", "smo", "--scale", "smoke"]
+    for _ in range(1 + code):  # a failure is told again when nothing is left to do
+        ended = svmrepro(tmp_path, *words, "--config", "repeats=1", **COMPILED)
+        assert ended.returncode == code, ended.stderr
+        assert ended.stderr.splitlines()[-1] == f"{said}ValueError: no luck (mine.py:5)"
+        assert "Without a result: " in ended.stdout
+    folder = tmp_path / "results/selected/smoke/platt1998"
+    runs = (folder / "noise-linear/runs/all.jsonl").read_text().splitlines()
+    assert (
+        sum(f"mine.{solver}" in line for line in runs) == 3 and (folder / "timing-noise-linear.md").is_file()
+    )

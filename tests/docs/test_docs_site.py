@@ -6,8 +6,9 @@ import sys
 from html import unescape
 from pathlib import Path
 
+import nbformat
 import pytest
-from docs_support import PROJECT, run
+from docs_support import PROJECT, blocks, run
 from report_browser import Watched, chromium
 from sitekit.main_findings import main_findings
 from sitekit.papers import PaperPage
@@ -83,6 +84,23 @@ def test_the_page_of_the_measurements_shows_what_its_examples_print(site):
     assert (
         "peak_memory_bytes [bytes]: peak memory" in page and "config/experiments/&lt;paper&gt;.yaml" in page
     )
+
+
+def test_the_notebook_is_its_page_with_what_it_printed(site):
+    page = unescape((site / "estimator.html").read_text(encoding="utf-8"))
+    notebook = nbformat.read(site / "estimator.ipynb", 4)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.source for cell in code] == [
+        block.strip() for block in blocks("docs/estimator.md", "python")
+    ]
+    assert 'href="estimator.ipynb"' in page
+    *printed, drawn = [output for cell in code for output in cell.outputs]
+    assert all(output.text in page for output in printed) and drawn.data["image/png"].strip() in page
+    rows = re.findall(r"^(\w+), tol (\S+) .* (\S+) +\S+%$", printed[-1].text, re.MULTILINE)
+    assert [name for name, _, _ in rows] == 2 * ["SVMClassifier", "SVC"]
+    # LIBSVM's tolerance is of a pair: twice that of one example.
+    assert all(float(violation) <= 2 * float(tol) for _, tol, violation in rows)
 
 
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")

@@ -125,7 +125,10 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     assert rows_of(folder / "measurements.csv") == measured
     ended = ran(*command, "-s", "mypkg:refuse", cwd=tmp_path, env=environment)
     assert ended.returncode == 1
-    assert "bench: mypkg.refuse solved nothing; at its smallest size: failed: " in ended.stderr
+    assert (
+        "bench: mypkg.refuse solved none of 3 runs; mine, n = 50: ValueError: no luck (mypkg.py:14)"
+        in ended.stderr
+    )
 
 
 def test_a_profile_counts_unsolved_problems():

@@ -133,6 +133,21 @@ def test_a_filter_of_a_column_stands_in_the_address(page):
     assert "column" in page.url
 
 
+def test_a_small_table_shows_the_filter_of_its_address(page):
+    page.goto(PAGES["table"])
+    rows, box = page.locator("table.data").first.locator("tbody tr"), page.get_by_role("searchbox")
+    expect(rows).to_have_count(2)
+    expect(box).to_have_count(0)
+    page.goto(f"{PAGES['table']}#filter=1%2C605")
+    expect(rows).to_have_count(1)
+    expect(box).to_have_value("1,605")
+    box.fill("")
+    expect(rows).to_have_count(2)
+    page.goto(f"{PAGES['table']}#values4=holds")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_role("button", name="Filter: verdict")).to_be_visible()
+
+
 def test_a_figure_zooms_and_keeps_the_numbers_of_a_mark(page):
     page.goto(PAGES["figure"])
     plot = page.locator("#panels .plot").first

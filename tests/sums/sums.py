@@ -23,6 +23,9 @@ from pathlib import Path
 
 from llvmlite import binding
 from svmrepro.solvers.source_code import fingerprint_all
+from svmrepro.workflow.commands import checkout
+from svmrepro.workflow.commands.main import OneLineParser
+from svmrepro.workflow.errors import run_safely
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 TESTS = ("tests/solvers", "tests/torture")
@@ -131,14 +134,18 @@ def cheapest() -> Combination:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = OneLineParser(
+        prog="python tests/sums/sums.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = [one.name for one in combinations()]
     parser.add_argument("--only", action="append", choices=names, help="this one; may be given again")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("tests", nargs="*", help="tests in place of all numerical ones")
     options = parser.parse_args(arguments)
+    if options.tests:
+        checkout.require_tests(*options.tests)
     chosen_ones = [one for one in combinations() if not options.only or one.name in options.only]
     if options.quick and not options.only:
         chosen_ones = [cheapest()]
@@ -154,4 +161,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_safely(main))

@@ -54,6 +54,7 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.configuration import as_called
     from svmrepro.workflow.joining import bench_run, bench_settings
+    from svmrepro.workflow.measurement.own_solvers import failures
     from svmrepro.workflow.number_text import plural
 
     for name in ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows"):
@@ -81,10 +82,10 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     print((folder / "table.md").read_text(encoding="utf-8"))
     place = callers_folder.shown(folder)
     _say(f"in {place}: {', '.join(path.name for path in made)}; settings in {place / 'config'}")
-    failed = bench_run.failures(config)
+    failed = failures(config, config.experiments)
     for line in failed:
         _say(line)
-    return 1 if failed else 0
+    return int(any(failed.values()))
 
 
 def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,15 @@ def require(place: str) -> None:
     """Raise a StepError if a file or folder of the checkout is missing, as in an installed package."""
     if not (ROOT / place).exists():
         raise StepError(f"this command needs a clone of the repository: {ROOT} has no {place}")
+
+
+def require_tests(*words: str) -> None:
+    """Raise a StepError if pytest does not take the words, before anything slow is done."""
+    command = ("pytest", "--collect-only", *words)
+    asked = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    if asked.returncode == 4:  # wrong usage
+        said = ["pytest refuses this", *re.findall(r"error: (?!usage: )(.+)", asked.stderr, re.IGNORECASE)]
+        raise StepError(f"{said[-1]}; see `pytest --help`")
 
 
 def call(*words: str) -> int:

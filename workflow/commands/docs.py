@@ -1,4 +1,4 @@
-"""Build the documentation site, site/index.html; warnings are errors. Options of sphinx-build may follow."""
+"""Build the documentation site, site/index.html; warnings are errors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import sys
 
 from svmrepro.workflow.commands import checkout
 
-TAKES_OTHERS = True
-
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("docs/conf.py")
     strict = ("--fail-on-warning", "--keep-going", "--nitpicky", "--quiet")
-    code = checkout.call("sphinx-build", *strict, "--builder", "html", *others, "docs", "site")
+    code = checkout.call("sphinx-build", *strict, "--builder", "html", "docs", "site")
     if not code:
         print("the site is in site/index.html", file=sys.stderr)
     return code

@@ -18,10 +18,11 @@ alone are options of `run`. `svmrepro COMMAND --help` explains a command.
 """
 
 
-class _OneLineParser(argparse.ArgumentParser):
+class OneLineParser(argparse.ArgumentParser):
     """Reports an error in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
+        """Exit with code 2."""
         self.exit(2, f"error: {message}; see `{self.prog} --help`\n")
 
 
@@ -59,7 +60,7 @@ def _with_command(words: list[str]) -> list[str]:
 def _parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, tuple[Any, Any]]]:
     """Return the parser of the command line, and parser and module of the named commands."""
     style = argparse.RawDescriptionHelpFormatter
-    parser = _OneLineParser(
+    parser = OneLineParser(
         prog="svmrepro",
         description="Re-runs the experiments of four papers on training support vector machines.",
         epilog=_EPILOG,
@@ -68,7 +69,7 @@ def _parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, t
     )
     version = f"svmrepro {metadata.version('svmrepro')}"
     parser.add_argument("--version", action="version", version=version)
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=_OneLineParser)
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=OneLineParser)
     found = {}
     for name, summary in COMMANDS.items():
         module = import_module(f"svmrepro.workflow.commands.{name}") if name in names else None

@@ -38,12 +38,8 @@ _COMPILED_ANALYSIS = (
     "tests/analysis/artefacts/test_analysis_steps.py",
     "tests/analysis/test_analysis_hardware.py",
 )
-# It runs no compiled code, unlike the other tests of the documentation.
-_PAGES = "tests/docs/test_docs_site.py"
 # These compile code, so they run one after the other: solvers, then adversarial problems and solutions.
-LIBRARIES: Commands = (
-    ("pytest", "tests/solvers", *_COMPILED_ANALYSIS, "tests/docs", "tests/coverage", f"--ignore={_PAGES}"),
-)
+LIBRARIES: Commands = (("pytest", "tests/solvers", *_COMPILED_ANALYSIS, "tests/docs", "tests/coverage"),)
 TORTURE: Commands = (("pytest", "tests/torture", "tests/sums"),)
 # Tests of the solvers with other orders of sums. They run what the tests of the solvers have compiled.
 SUMS: Commands = (("python", "tests/sums/sums.py", "--quick"),)
@@ -51,7 +47,7 @@ SUMS: Commands = (("python", "tests/sums/sums.py", "--quick"),)
 DATA: Commands = (("pytest", "tests/datasets"),)
 ANALYSIS: Commands = (
     (
-        *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz", _PAGES),
+        *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz"),
         *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
     ),
 )
@@ -75,6 +71,7 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("tests")
     if others:
+        checkout.require_tests(*others)
         commands = (*LINT, *SMOKE, ("pytest", *others))
         return next((code for words in commands if (code := checkout.call(*words))), 0)
     return _run_tasks()

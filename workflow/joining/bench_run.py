@@ -8,12 +8,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from svmrepro.solvers import SOLVERS
-from svmrepro.workflow.analysis.runs import Group, read_runs
 from svmrepro.workflow.configuration import Config, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
@@ -56,23 +53,6 @@ def show(config: Config, folder: Path) -> list[Path]:
     for path in made:
         shutil.copyfile(path, folder / path.name)
     return [folder / path.name for path in made]
-
-
-def failures(config: Config) -> list[str]:
-    """Describe the user's own solvers that solved nothing, each in one line."""
-    runs = read_runs([paths.measurements(config, PAPER)])
-    found: dict[str, list[Group]] = defaultdict(list)
-    for experiment in config.experiments:
-        for contender in experiment.contenders.values():
-            if contender.solver not in SOLVERS:
-                found[contender.label] += [
-                    runs.group(experiment.name, contender.label, n) for n in runs.sizes(experiment.name)
-                ]
-    return [
-        f"{label} solved nothing; at its smallest size: {groups[0].reason}"
-        for label, groups in found.items()
-        if groups and not any(group.solved for group in groups)
-    ]
 
 
 def _step(name: str, config: Path, *words: str) -> None:

@@ -93,7 +93,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
         os.chdir(settings.directory)
         settings.directory = None
     plan = Plan(layers)
-    for target in sorted(targets):
+    for target in sorted(targets, key=lambda target: (target == goal, target)):
         plan.check_target(target)
     settings.targets = targets
     # This process has the plan; jobs on other machines make it anew from what Snakemake hands on.
@@ -113,6 +113,7 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
     """Run jobs, and show where they stand."""
     from snakemake.cli import args_to_api
     from svmrepro.workflow.measurement.channel import receiver
+    from svmrepro.workflow.measurement.own_solvers import failures
     from svmrepro.workflow.running.run_progress import RunProgress, open_errors
     from svmrepro.workflow.running.snakemake_log import install
     from svmrepro.workflow.running.status_line import StatusLine
@@ -154,7 +155,11 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
     if progress.nothing:
         print("Nothing to be done: all that was asked for is there.")
     if ended and not answer:
-        print(closing(plan.config, progress.experiments()))
+        print(closing(plan.config, progress.experiments()), flush=True)
+        failed = failures(plan.config, progress.experiments())
+        for text, always in failed.items():
+            print(f"error: {text}" if always else text, file=sys.stderr)
+        return int(any(failed.values()))
     if not ended and not answer and progress.jobs_failed:
         print(
             f"failed: {_log_hint(plan, output)}; the same command tries only what is missing", file=sys.stderr

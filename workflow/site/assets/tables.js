@@ -8,10 +8,11 @@ const tableOptions = (table) => {
   // Of a header of two rows, the lower one has the columns.
   const target = Math.max(0, (table.tHead?.rows.length ?? 1) - 1);
   const control = (content) => [{ target, content }];
-  // A table that is seen at a glance needs no filter.
-  const few = (table.tBodies[0]?.rows.length ?? 99) < 8;
-  const many = table.tBodies[0] ? table.tBodies[0].rows.length > 150 : true;
   const place = [...document.querySelectorAll("table.data, table.records")].indexOf(table);
+  const { search, columnControl } = fromAddress(place);
+  // A table that is seen at a glance needs no filter, except to clear one that the address gives.
+  const few = (table.tBodies[0]?.rows.length ?? 99) < 8 && !search && !Object.keys(columnControl).length;
+  const many = table.tBodies[0] ? table.tBodies[0].rows.length > 150 : true;
   return {
     paging: many,
     pageLength: 50,
