@@ -4,6 +4,7 @@ compiled          the decorator, its cache, and functions as arguments
 inner_functions   how functions that compiled code calls are compiled
 records           the scalars of a state, by name
 processor         what the processor can do
+llvm_code         LLVM code that intrinsics have in common
 intrinsics        machine instructions that numba does not provide
 table_lookup      look-up in a table held in registers
 fixed_point       passes over 32-bit fixed-point numbers (exact in any order), for rows of distances

@@ -12,8 +12,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import config, types
-from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.llvm_code import at, call, pointers
 
 COMPILED = not config.DISABLE_JIT  # interpreted code has one thread only
 _ALIGNED = 8
@@ -21,8 +21,8 @@ _PAUSES = {"x86_64": "llvm.x86.sse2.pause", "AMD64": "llvm.x86.sse2.pause"}
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-    return builder.gep(data, [arguments[1]])
+    (data,) = pointers(context, builder, signature, arguments)
+    return at(builder, data, arguments[1])
 
 
 def _load_word(typing_context: Any, words: Any, position: Any) -> Any:
@@ -63,8 +63,7 @@ def _pause(typing_context: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         name = _PAUSES.get(platform.machine())
         if name:
-            kind = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [])
+            call(builder, name, ir.VoidType())
         return context.get_dummy_value()
 
     return types.void(), build

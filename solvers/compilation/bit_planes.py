@@ -14,6 +14,17 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.llvm_code import (
+    BYTE,
+    LONG,
+    at,
+    blocks,
+    equal,
+    load,
+    pointers,
+    spread,
+    store,
+)
 from svmrepro.solvers.compilation.processor import lanes
 
 TOGETHER = 8
@@ -21,8 +32,7 @@ TOGETHER = 8
 MOST = 255
 """Largest count."""
 _PLANES = 8
-_LONG, _BYTE = ir.IntType(64), ir.IntType(8)
-_BYTES = ir.VectorType(_BYTE, 64)
+_BYTES = ir.VectorType(BYTE, 64)
 
 
 def _add_counts(
@@ -61,28 +71,16 @@ def _add_counts(
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         together = lanes(context, 64)
-        kind = ir.VectorType(_LONG, together)
-        zero, nothing = ir.Constant(kind, [0] * together), ir.Constant(_BYTES, [0] * 64)
-        word_at, start_at, base_at, out_at = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 1, 5, 8)
-        )
+        kind = ir.VectorType(LONG, together)
+        zero, nothing = equal(kind, 0), equal(_BYTES, 0)
+        word_at, start_at, base_at, out_at = pointers(context, builder, signature, arguments)
         _, _, groups, count, number, _, summand, factor, _ = arguments
         plane_at = [cgutils.alloca_once_value(builder, zero) for _ in range(_PLANES)]
         carry_at = cgutils.alloca_once_value(builder, zero)
-        buffer = cgutils.alloca_once(builder, _LONG, size=_PLANES * together)
+        buffer = cgutils.alloca_once(builder, LONG, size=_PLANES * together)
 
         def everywhere(value: Any) -> Any:
-            value, zeros = builder.trunc(value, _BYTE), ir.VectorType(ir.IntType(32), 64)
-            lane = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(lane, lane, ir.Constant(zeros, [0] * 64))
-
-        def at(pointer: Any, position: Any, vector: Any) -> Any:
-            return builder.bitcast(builder.gep(pointer, [position]), vector.as_pointer())
-
-        def load(pointer: Any, position: Any, vector: Any) -> Any:
-            loaded = builder.load(at(pointer, position, vector))
-            loaded.align = 1
-            return loaded
+            return spread(builder, builder.trunc(value, BYTE), _BYTES)
 
         def add(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
             """Add bits; return the sums and the carries."""
@@ -92,7 +90,7 @@ def _add_counts(
         def each_plane(work: Any, r: int = 2) -> None:
             """Emit work for each plane from the third on that there is."""
             if r < _PLANES:
-                with builder.if_then(builder.icmp_signed(">", count, ir.Constant(_LONG, r))):
+                with builder.if_then(builder.icmp_signed(">", count, LONG(r))):
                     work(r)
                     each_plane(work, r + 1)
 
@@ -102,23 +100,19 @@ def _add_counts(
             builder.store(builder.and_(bits, carry), carry_at)
 
         def keep(r: int) -> None:
-            place = ir.Constant(_LONG, r * together)
-            builder.store(builder.load(plane_at[r]), at(buffer, place, kind)).align = 8
+            store(builder, builder.load(plane_at[r]), at(builder, buffer, r * together), align=8)
 
         start = everywhere(summand)
-        weights = [everywhere(builder.shl(factor, ir.Constant(_LONG, r))) for r in range(_PLANES)]
-        step = ir.Constant(_LONG, together)
-        blocks = builder.udiv(builder.add(number, ir.Constant(_LONG, together - 1)), step)
-        with cgutils.for_range(builder, blocks) as outer:
-            first = builder.mul(outer.index, step)
+        weights = [everywhere(builder.shl(factor, LONG(r))) for r in range(_PLANES)]
+        with blocks(builder, builder.add(number, LONG(together - 1)), together) as first:
             for plane in plane_at:
                 builder.store(zero, plane)
             with cgutils.for_range(builder, groups) as loop:
-                four = builder.shl(loop.index, ir.Constant(_LONG, 2))
+                four = builder.shl(loop.index, LONG(2))
                 bits = []
                 for p in range(4):
-                    place = builder.load(builder.gep(start_at, [builder.add(four, ir.Constant(_LONG, p))]))
-                    bits.append(load(word_at, builder.add(place, first), kind))
+                    place = builder.load(at(builder, start_at, builder.add(four, LONG(p))))
+                    bits.append(load(builder, at(builder, word_at, builder.add(place, first)), kind))
                 total, one = add(builder.load(plane_at[0]), bits[0], bits[1])
                 total, two = add(total, bits[2], bits[3])
                 builder.store(total, plane_at[0])
@@ -129,15 +123,13 @@ def _add_counts(
             keep(0)
             keep(1)
             each_plane(keep)
-            with cgutils.for_range(builder, step) as loop:
-                place = builder.shl(builder.add(first, loop.index), ir.Constant(_LONG, 6))
+            with cgutils.for_range(builder, LONG(together)) as loop:
+                place = builder.shl(builder.add(first, loop.index), LONG(6))
                 sums = cgutils.alloca_once_value(builder, nothing)
-                builder.store(builder.add(load(base_at, place, _BYTES), start), sums)
+                builder.store(builder.add(load(builder, at(builder, base_at, place), _BYTES), start), sums)
 
                 def expand(r: int, w: Any = loop.index, sums: Any = sums) -> None:
-                    word = builder.load(
-                        builder.gep(buffer, [builder.add(w, ir.Constant(_LONG, r * together))])
-                    )
+                    word = builder.load(at(builder, buffer, builder.add(w, LONG(r * together))))
                     mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), 64))
                     part = builder.select(mask, weights[r], nothing)
                     builder.store(builder.add(builder.load(sums), part), sums)
@@ -145,7 +137,7 @@ def _add_counts(
                 expand(0)
                 expand(1)
                 each_plane(expand)
-                builder.store(builder.load(sums), at(out_at, place, _BYTES)).align = 1
+                store(builder, builder.load(sums), at(builder, out_at, place))
         return context.get_dummy_value()
 
     kinds = words, starts, types.int64, types.int64, types.int64, base, types.int64, types.int64, out

@@ -17,38 +17,36 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.llvm_code import (
+    BITS,
+    BYTE,
+    BYTES,
+    DOUBLE,
+    FLOAT,
+    FLOATS,
+    LANES,
+    LONG,
+    WORDS,
+    any_of,
+    at,
+    blocks,
+    call,
+    equal,
+    load,
+    pointers,
+    spread,
+    store,
+)
 from svmrepro.solvers.compilation.processor import has
-from svmrepro.solvers.compilation.table_lookup import byte_tables, look_up_by_bytes
+from svmrepro.solvers.compilation.table_lookup import byte_tables, look_up_by_bytes, look_up_by_element
 
-LANES = 16
 LEAST, MOST = -(2**31), 2**31 - 1
-BITS, LONG = ir.IntType(32), ir.IntType(64)
-_BYTES, WORDS = ir.VectorType(ir.IntType(8), LANES), ir.VectorType(BITS, LANES)
-FLOATS, _MASK = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(1), LANES)
 _REACHES = 32, 64, 128  # entries of a table that one, two and four instructions reach
-
-
-def spread(builder: Any, value: Any, kind: Any) -> Any:
-    """Return a vector of equal values."""
-    lane = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(BITS, 0))
-    return builder.shuffle_vector(lane, lane, ir.Constant(WORDS, [0] * LANES))
-
-
-def load(builder: Any, pointer: Any, kind: Any) -> Any:
-    """Return the sixteen numbers at a pointer."""
-    loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
-    loaded.align = 1
-    return loaded
-
-
-def _call(builder: Any, name: str, result: Any, *values: Any) -> Any:
-    kind = ir.FunctionType(result, [value.type for value in values])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
 
 
 def largest_of(builder: Any, vector: Any) -> Any:
     """Return the largest of sixteen integers."""
-    return _call(builder, "llvm.vector.reduce.smax.v16i32", BITS, vector)
+    return call(builder, "llvm.vector.reduce.smax.v16i32", BITS, vector)
 
 
 def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable[..., None]) -> None:
@@ -58,7 +56,7 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
     """
 
     def by_element(*numbers: Any) -> list[Any]:
-        return [_by_element(builder, table_at, number) for number in numbers]
+        return [look_up_by_element(builder, table_at, number) for number in numbers]
 
     if not has(context, "avx2"):
         work(by_element)
@@ -66,15 +64,15 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
     wide = has(context, "avx512f")
 
     def words(first: int) -> Any:
-        return load(builder, builder.gep(table_at, [ir.Constant(LONG, first)]), WORDS)
+        return load(builder, at(builder, table_at, first), WORDS)
 
     def permuted(registers: list[Any], number: Any, first: int, last: int) -> Any:
         if last - first == 2:
             name = "llvm.x86.avx512.vpermi2var.d.512"
-            return _call(builder, name, WORDS, registers[first], number, registers[first + 1])
+            return call(builder, name, WORDS, registers[first], number, registers[first + 1])
         middle = (first + last) // 2
-        bit = builder.and_(number, ir.Constant(WORDS, [LANES * (middle - first)] * LANES))
-        high = builder.icmp_unsigned("!=", bit, ir.Constant(WORDS, [0] * LANES))
+        bit = builder.and_(number, equal(WORDS, LANES * (middle - first)))
+        high = builder.icmp_unsigned("!=", bit, equal(WORDS, 0))
         return builder.select(
             high, permuted(registers, number, middle, last), permuted(registers, number, first, middle)
         )
@@ -98,12 +96,9 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
             together = numbers[0]
             for number in numbers[1:]:
                 together = builder.or_(together, number)
-            beyond = builder.icmp_unsigned(">=", together, ir.Constant(_BYTES, [reaches[0]] * LANES))
-            some = builder.icmp_unsigned(
-                "!=", builder.bitcast(beyond, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
-            )
+            beyond = builder.icmp_unsigned(">=", together, equal(BYTES, reaches[0]))
             ways = []
-            with builder.if_else(some, likely=False) as branches:
+            with builder.if_else(any_of(builder, beyond), likely=False) as branches:
                 reached = registers[: reaches[0] // LANES]
                 for branch, way in zip(
                     branches, (by_reach(reaches[1:], registers), by_registers(reached)), strict=True
@@ -118,7 +113,7 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
 
         return look_up
 
-    few = builder.icmp_signed("<=", used, ir.Constant(LONG, _REACHES[0]))
+    few = builder.icmp_signed("<=", used, LONG(_REACHES[0]))
     with builder.if_else(few) as (then, otherwise):
         with then:
             work(by_registers(tables(_REACHES[0])))
@@ -126,20 +121,10 @@ def _passes(context: Any, builder: Any, table_at: Any, used: Any, work: Callable
             work(by_reach(_REACHES[1:], tables(_REACHES[-1])))
 
 
-def _by_element(builder: Any, table_at: Any, number: Any) -> Any:
-    found: Any = ir.Constant(WORDS, ir.Undefined)
-    for lane in (ir.Constant(BITS, k) for k in range(LANES)):
-        place = builder.zext(builder.extract_element(number, lane), LONG)
-        found = builder.insert_element(found, builder.load(builder.gep(table_at, [place])), lane)
-    return found
-
-
 def may(builder: Any, status_at: Any, bit: Any) -> Any:
     """Return in which of sixteen statuses a bit is set."""
-    status = load(builder, status_at, _BYTES)
-    lane = builder.insert_element(ir.Constant(_BYTES, ir.Undefined), bit, ir.Constant(BITS, 0))
-    bits = builder.shuffle_vector(lane, lane, ir.Constant(WORDS, [0] * LANES))
-    return builder.icmp_unsigned("!=", builder.and_(status, bits), ir.Constant(_BYTES, [0] * LANES))
+    status = load(builder, status_at, BYTES)
+    return builder.icmp_unsigned("!=", builder.and_(status, spread(builder, bit, BYTES)), equal(BYTES, 0))
 
 
 def _places(builder: Any, first: Any) -> Any:
@@ -147,16 +132,8 @@ def _places(builder: Any, first: Any) -> Any:
     return builder.add(start, ir.Constant(WORDS, list(range(LANES))))
 
 
-def pointers(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
-    """Return the pointers to the data of arrays."""
-    return [
-        context.make_array(kind)(context, builder, value).data
-        for kind, value in zip(kinds, values, strict=True)
-    ]
-
-
 def _last_place(builder: Any, found: Any, where: Any) -> Any:
-    nowhere = ir.Constant(WORDS, [-1] * LANES)
+    nowhere = equal(WORDS, -1)
     return largest_of(builder, builder.select(found, builder.load(where), nowhere))
 
 
@@ -175,16 +152,16 @@ class Extremes(NamedTuple):
         """Include sixteen values, whose first has position ``first``."""
         builder = self.builder
         # Without AVX-512, a mask of bytes combined with one of words would be packed and unpacked.
-        best, least = builder.load(self.top), ir.Constant(WORDS, [LEAST] * LANES)
+        best, least = builder.load(self.top), equal(WORDS, LEAST)
         rises = builder.select(may(builder, status_at, self.rises_bit), value, least)
         lower = builder.icmp_signed(">", best, rises)
         builder.store(builder.select(lower, builder.load(self.where), _places(builder, first)), self.where)
         _extend(builder, "smax", self.top, rises)
-        most = ir.Constant(WORDS, [MOST] * LANES)
+        most = equal(WORDS, MOST)
         _extend(
             builder, "smin", self.bottom, builder.select(may(builder, status_at, self.falls_bit), value, most)
         )
-        size_of = _call(builder, "llvm.abs.v16i32", WORDS, value, ir.Constant(ir.IntType(1), 0))
+        size_of = call(builder, "llvm.abs.v16i32", WORDS, value, ir.IntType(1)(0))
         _extend(builder, "smax", self.largest, size_of)
 
     def results(self) -> list[Any]:
@@ -195,25 +172,22 @@ class Extremes(NamedTuple):
         last = _last_place(
             builder, builder.icmp_signed("==", best, spread(builder, highest, WORDS)), self.where
         )
-        none = builder.icmp_signed("==", highest, ir.Constant(BITS, LEAST))
-        last = builder.select(none, ir.Constant(BITS, -1), last)
-        lowest = _call(builder, "llvm.vector.reduce.smin.v16i32", BITS, builder.load(self.bottom))
+        none = builder.icmp_signed("==", highest, BITS(LEAST))
+        last = builder.select(none, BITS(-1), last)
+        lowest = call(builder, "llvm.vector.reduce.smin.v16i32", BITS, builder.load(self.bottom))
         results = highest, last, lowest, largest_of(builder, builder.load(self.largest))
         return [builder.sext(value, LONG) for value in results]
 
 
 def start_extremes(builder: Any, up: Any, down: Any) -> Extremes:
     """Return the extremes of no values; ``up`` and ``down`` are bits of a status."""
-    rises_bit, falls_bit = (builder.trunc(bit, _BYTES.element) for bit in (up, down))
-    memory = (
-        cgutils.alloca_once_value(builder, ir.Constant(WORDS, [start] * LANES))
-        for start in (LEAST, MOST, -1, 0)
-    )
+    rises_bit, falls_bit = (builder.trunc(bit, BYTE) for bit in (up, down))
+    memory = (cgutils.alloca_once_value(builder, equal(WORDS, start)) for start in (LEAST, MOST, -1, 0))
     return Extremes(builder, rises_bit, falls_bit, *memory)
 
 
 def _extend(builder: Any, operation: str, extreme: Any, value: Any) -> None:
-    found = _call(builder, f"llvm.{operation}.v16i32", WORDS, value, builder.load(extreme))
+    found = call(builder, f"llvm.{operation}.v16i32", WORDS, value, builder.load(extreme))
     builder.store(found, extreme)
 
 
@@ -256,20 +230,17 @@ def _move(
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        near_at, far_at, table_at, values_at, status_at = pointers(
-            context, builder, signature.args[:5], arguments[:5]
-        )
+        near_at, far_at, table_at, values_at, status_at = pointers(context, builder, signature, arguments)
         count, entries = arguments[5:7]
         extremes = start_extremes(builder, *arguments[7:])
 
         def work(look_up: Any) -> None:
-            with cgutils.for_range(builder, builder.udiv(count, ir.Constant(LONG, LANES))) as loop:
-                first = builder.mul(loop.index, ir.Constant(LONG, LANES))
-                at = [builder.gep(pointer, [first]) for pointer in (near_at, far_at, values_at, status_at)]
-                here, there = look_up(load(builder, at[0], _BYTES), load(builder, at[1], _BYTES))
-                value = builder.sub(load(builder, at[2], WORDS), builder.sub(here, there))
-                builder.store(value, builder.bitcast(at[2], WORDS.as_pointer())).align = 1
-                extremes.extend(value, at[3], first)
+            with blocks(builder, count, LANES) as first:
+                block = [at(builder, pointer, first) for pointer in (near_at, far_at, values_at, status_at)]
+                here, there = look_up(load(builder, block[0], BYTES), load(builder, block[1], BYTES))
+                value = builder.sub(load(builder, block[2], WORDS), builder.sub(here, there))
+                store(builder, value, block[2])
+                extremes.extend(value, block[3], first)
 
         _passes(context, builder, table_at, entries, work)
         return context.make_tuple(builder, signature.return_type, extremes.results())
@@ -297,26 +268,23 @@ def _best(
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        near_at, table_at, values_at, status_at = pointers(
-            context, builder, signature.args[:4], arguments[:4]
-        )
+        near_at, table_at, values_at, status_at = pointers(context, builder, signature, arguments)
         count, entries, start, bit = arguments[4:]
         table_at = builder.bitcast(table_at, BITS.as_pointer())
         start = spread(builder, builder.trunc(start, BITS), WORDS)
-        falls_bit = builder.trunc(bit, _BYTES.element)
+        falls_bit = builder.trunc(bit, BYTE)
         # Below every gain; zeros are no candidates.
-        least = builder.bitcast(ir.Constant(WORDS, [1] * LANES), FLOATS)
+        least = builder.bitcast(equal(WORDS, 1), FLOATS)
         best = cgutils.alloca_once_value(builder, least)
-        where = cgutils.alloca_once_value(builder, ir.Constant(WORDS, [-1] * LANES))
+        where = cgutils.alloca_once_value(builder, equal(WORDS, -1))
 
         def work(look_up: Any) -> None:
-            with cgutils.for_range(builder, builder.udiv(count, ir.Constant(LONG, LANES))) as loop:
-                first = builder.mul(loop.index, ir.Constant(LONG, LANES))
-                at = [builder.gep(pointer, [first]) for pointer in (near_at, values_at, status_at)]
-                inverse = builder.bitcast(look_up(load(builder, at[0], _BYTES))[0], FLOATS)
-                value, highest = load(builder, at[1], WORDS), builder.load(best)
-                value = builder.select(may(builder, at[2], falls_bit), value, start)
-                value = _call(builder, "llvm.smin.v16i32", WORDS, value, start)
+            with blocks(builder, count, LANES) as first:
+                block = [at(builder, pointer, first) for pointer in (near_at, values_at, status_at)]
+                inverse = builder.bitcast(look_up(load(builder, block[0], BYTES))[0], FLOATS)
+                value, highest = load(builder, block[1], WORDS), builder.load(best)
+                value = builder.select(may(builder, block[2], falls_bit), value, start)
+                value = call(builder, "llvm.smin.v16i32", WORDS, value, start)
                 slope = builder.uitofp(builder.sub(start, value), FLOATS)
                 gain = builder.fmul(builder.fmul(slope, slope), inverse)
                 better = builder.fcmp_ordered(">=", gain, highest)
@@ -328,9 +296,9 @@ def _best(
         bits = builder.bitcast(builder.load(best), WORDS)
         highest = largest_of(builder, bits)
         last = _last_place(builder, builder.icmp_signed("==", bits, spread(builder, highest, WORDS)), where)
-        none = builder.icmp_signed("<", last, ir.Constant(BITS, 0))
-        gain = builder.fpext(builder.bitcast(highest, ir.FloatType()), ir.DoubleType())
-        results = builder.select(none, ir.Constant(ir.DoubleType(), 0.0), gain), builder.sext(last, LONG)
+        none = builder.icmp_signed("<", last, BITS(0))
+        gain = builder.fpext(builder.bitcast(highest, FLOAT), DOUBLE)
+        results = builder.select(none, DOUBLE(0.0), gain), builder.sext(last, LONG)
         return context.make_tuple(builder, signature.return_type, results)
 
     kinds = near, inverses, values, status, types.int64, types.int64, types.int64, types.int64

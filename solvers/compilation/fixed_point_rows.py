@@ -12,19 +12,25 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from svmrepro.solvers.compilation.fixed_point import (
+from svmrepro.solvers.compilation.fixed_point import extremes_in_python, largest_of, may, start_extremes
+from svmrepro.solvers.compilation.llvm_code import (
     BITS,
+    BYTE,
+    DOUBLE,
+    FLOAT,
     FLOATS,
     LANES,
     LONG,
     WORDS,
-    extremes_in_python,
-    largest_of,
+    any_of,
+    at,
+    blocks,
+    equal,
     load,
-    may,
     pointers,
+    select_by,
     spread,
-    start_extremes,
+    store,
 )
 
 _ALMOST = 1.0 - 2.0**-20  # more than the rounding of both sides of a comparison of gains
@@ -65,20 +71,16 @@ def _move(
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        arrays = [0, 1, 3, 4]
-        near_at, far_at, values_at, status_at = pointers(
-            context, builder, [signature.args[k] for k in arrays], [arguments[k] for k in arrays]
-        )
-        factor = spread(builder, builder.fptrunc(arguments[2], ir.FloatType()), FLOATS)
+        near_at, far_at, values_at, status_at = pointers(context, builder, signature, arguments)
+        factor = spread(builder, builder.fptrunc(arguments[2], FLOAT), FLOATS)
         extremes = start_extremes(builder, *arguments[6:])
-        with cgutils.for_range(builder, builder.udiv(arguments[5], ir.Constant(LONG, LANES))) as loop:
-            first = builder.mul(loop.index, ir.Constant(LONG, LANES))
-            at = [builder.gep(pointer, [first]) for pointer in (near_at, far_at, values_at, status_at)]
-            gap = builder.fsub(load(builder, at[0], FLOATS), load(builder, at[1], FLOATS))
+        with blocks(builder, arguments[5], LANES) as first:
+            block = [at(builder, pointer, first) for pointer in (near_at, far_at, values_at, status_at)]
+            gap = builder.fsub(load(builder, block[0], FLOATS), load(builder, block[1], FLOATS))
             change = builder.fptosi(builder.fmul(factor, gap), WORDS)
-            value = builder.sub(load(builder, at[2], WORDS), change)
-            builder.store(value, builder.bitcast(at[2], WORDS.as_pointer())).align = 1
-            extremes.extend(value, at[3], first)
+            value = builder.sub(load(builder, block[2], WORDS), change)
+            store(builder, value, block[2])
+            extremes.extend(value, block[3], first)
         return context.make_tuple(builder, signature.return_type, extremes.results())
 
     kinds = near, far, types.float64, values, status, types.int64, types.int64, types.int64
@@ -96,46 +98,42 @@ def _best(
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        row_at, values_at, status_at = pointers(context, builder, signature.args[:3], arguments[:3])
+        row_at, values_at, status_at = pointers(context, builder, signature, arguments)
         count, start, bit, least = arguments[3:]
         start = spread(builder, builder.trunc(start, BITS), WORDS)
-        least = spread(builder, builder.fptrunc(least, ir.FloatType()), FLOATS)
-        bit = builder.trunc(bit, ir.IntType(8))
-        zero, two = (ir.Constant(FLOATS, [value] * LANES) for value in (0.0, 2.0))
-        best = cgutils.alloca_once_value(builder, ir.Constant(BITS, 1))  # bits, in the order of floats
+        least = spread(builder, builder.fptrunc(least, FLOAT), FLOATS)
+        bit = builder.trunc(bit, BYTE)
+        zero, two = (equal(FLOATS, value) for value in (0.0, 2.0))
+        best = cgutils.alloca_once_value(builder, BITS(1))  # bits, in the order of floats
         enough = cgutils.alloca_once_value(builder, zero)
-        where = cgutils.alloca_once_value(builder, ir.Constant(LONG, -1))
-        with cgutils.for_range(builder, builder.udiv(count, ir.Constant(LONG, LANES))) as loop:
-            first = builder.mul(loop.index, ir.Constant(LONG, LANES))
-            at = [builder.gep(pointer, [first]) for pointer in (row_at, values_at, status_at)]
-            difference = builder.sub(start, load(builder, at[1], WORDS))
-            nothing = ir.Constant(WORDS, [0] * LANES)
-            difference = builder.select(may(builder, at[2], bit), difference, nothing)
+        where = cgutils.alloca_once_value(builder, LONG(-1))
+        with blocks(builder, count, LANES) as first:
+            block = [at(builder, pointer, first) for pointer in (row_at, values_at, status_at)]
+            difference = builder.sub(start, load(builder, block[1], WORDS))
+            nothing = equal(WORDS, 0)
+            difference = builder.select(may(builder, block[2], bit), difference, nothing)
             positive = builder.icmp_signed(">", difference, nothing)
             slope = builder.sitofp(builder.select(positive, difference, nothing), FLOATS)
             square = builder.fmul(slope, slope)
-            entry = load(builder, at[0], FLOATS)
+            entry = load(builder, block[0], FLOATS)
             curvature = builder.fsub(two, builder.fadd(entry, entry))
-            curvature = builder.select(builder.fcmp_ordered(">", curvature, least), curvature, least)
+            curvature = select_by(builder, ">", curvature, least)
             bound = builder.fmul(builder.load(enough), curvature)
             reaches = builder.fcmp_ordered(">=", square, bound)
-            some = builder.icmp_unsigned(
-                "!=", builder.bitcast(reaches, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
-            )
-            with builder.if_then(some, likely=False):
+            with builder.if_then(any_of(builder, reaches), likely=False):
                 gains = builder.bitcast(builder.fdiv(square, curvature), WORDS)  # 0 for no candidate
                 highest = largest_of(builder, gains)
                 with builder.if_then(builder.icmp_signed(">=", highest, builder.load(best))):
                     builder.store(highest, best)
-                    gain = spread(builder, builder.bitcast(highest, ir.FloatType()), FLOATS)
-                    builder.store(builder.fmul(gain, ir.Constant(FLOATS, [_ALMOST] * LANES)), enough)
+                    gain = spread(builder, builder.bitcast(highest, FLOAT), FLOATS)
+                    builder.store(builder.fmul(gain, equal(FLOATS, _ALMOST)), enough)
                     same = builder.icmp_signed("==", gains, spread(builder, highest, WORDS))
                     lanes = ir.Constant(WORDS, list(range(LANES)))
-                    lane = largest_of(builder, builder.select(same, lanes, ir.Constant(WORDS, [-1] * LANES)))
+                    lane = largest_of(builder, builder.select(same, lanes, equal(WORDS, -1)))
                     builder.store(builder.add(first, builder.sext(lane, LONG)), where)
-        gain = builder.fpext(builder.bitcast(builder.load(best), ir.FloatType()), ir.DoubleType())
-        none = builder.icmp_signed("<", builder.load(where), ir.Constant(LONG, 0))
-        gain = builder.select(none, ir.Constant(ir.DoubleType(), 0.0), gain)
+        gain = builder.fpext(builder.bitcast(builder.load(best), FLOAT), DOUBLE)
+        none = builder.icmp_signed("<", builder.load(where), LONG(0))
+        gain = builder.select(none, DOUBLE(0.0), gain)
         return context.make_tuple(builder, signature.return_type, [gain, builder.load(where)])
 
     kinds = row, values, status, types.int64, types.int64, types.int64, types.float64

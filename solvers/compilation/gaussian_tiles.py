@@ -8,6 +8,7 @@ reducing its exponent is then exact. Distances of bytes are computed elsewhere, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,26 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.llvm_code import (
+    FLOAT,
+    LONG,
+    arrays,
+    at,
+    blocks,
+    equal,
+    fused,
+    load,
+    pointers,
+    select_by,
+    spread,
+    store,
+    times_power,
+)
 from svmrepro.solvers.compilation.processor import lanes as lanes_of
 from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 
 POWER_ERROR = 3.0
 """Largest relative error of a power of two, in units of the rounding to single precision."""
-_WORD, _INTEGER, _FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
 _ROUND = 12582912.0  # 1.5 * 2^23: adding it rounds to an integer, in the low bits
 _LEAST = -126.0  # smaller exponents are replaced by it
 # Interpolation of (2^r - 1) / r at the Chebyshev points of |r| <= 1/2; relative error of 2^r below 1e-8.
@@ -34,49 +49,18 @@ _SERIES = (
 )
 
 
-def _vector(kind: Any, lanes: int) -> Any:
-    return ir.VectorType(kind, lanes)
-
-
-def _at(builder: Any, pointer: Any, *terms: Any) -> Any:
-    for term in terms:
-        pointer = builder.gep(pointer, [ir.Constant(_WORD, term) if isinstance(term, int) else term])
-    return pointer
-
-
-def _spread(builder: Any, value: Any, lanes: int) -> Any:
-    undefined = ir.Constant(_vector(value.type, lanes), ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_INTEGER, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(_vector(_INTEGER, lanes), [0] * lanes))
-
-
-def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    name = f"llvm.fmuladd.v{a.type.count}f32"
-    kind = ir.FunctionType(a.type, [a.type] * 3)
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [a, b, c])
-
-
 def _power(builder: Any, distance: Any) -> Any:
     """Return 2 to the power of minus a vector of distances."""
-    lanes = distance.type.count
-    bits = _vector(_INTEGER, lanes)
-
-    def constant(value: float) -> Any:
-        return ir.Constant(distance.type, [float(np.float32(value))] * lanes)
-
+    constant, fma = partial(equal, distance.type), partial(fused, builder)
     x = builder.fsub(constant(0.0), distance)
-    x = builder.select(builder.fcmp_ordered(">", x, constant(_LEAST)), x, constant(_LEAST))
+    x = select_by(builder, ">", x, constant(_LEAST))
     shifted = builder.fadd(x, constant(_ROUND))
     r = builder.fsub(x, builder.fsub(shifted, constant(_ROUND)))
     square = builder.fmul(r, r)  # Estrin's scheme: Horner's would wait for each product
-    pairs = [
-        _fused(builder, r, constant(_SERIES[c + 1]), constant(_SERIES[c])) for c in range(0, len(_SERIES), 2)
-    ]
-    series = _fused(builder, square, _fused(builder, square, pairs[2], pairs[1]), pairs[0])
-    value = _fused(builder, r, series, constant(1.0))
-    # Times 2^k: add k, the low bits of ``shifted``, to the exponent.
-    k = builder.shl(builder.bitcast(shifted, bits), ir.Constant(bits, [23] * lanes))
-    return builder.bitcast(builder.add(builder.bitcast(value, bits), k), distance.type)
+    pairs = [fma(r, constant(_SERIES[c + 1]), constant(_SERIES[c])) for c in range(0, len(_SERIES), 2)]
+    series = fma(square, fma(square, pairs[2], pairs[1]), pairs[0])
+    value = fma(r, series, constant(1.0))
+    return times_power(builder, value, shifted)
 
 
 def _powers(typing_context: Any, values: Any, size: Any) -> Any:
@@ -92,15 +76,11 @@ def _powers(typing_context: Any, values: Any, size: Any) -> Any:
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lanes = lanes_of(context, 32)
-        kind = _vector(_FLOAT, lanes)
-        values = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        width = ir.Constant(_WORD, lanes)
-        steps = builder.udiv(builder.add(arguments[1], ir.Constant(_WORD, lanes - 1)), width)
-        with cgutils.for_range(builder, steps) as loop:
-            pointer = builder.bitcast(_at(builder, values, builder.mul(loop.index, width)), kind.as_pointer())
-            distance = builder.load(pointer)
-            distance.align = 4
-            builder.store(_power(builder, distance), pointer).align = 4
+        kind = ir.VectorType(FLOAT, lanes)
+        (values,) = pointers(context, builder, signature, arguments)
+        with blocks(builder, builder.add(arguments[1], LONG(lanes - 1)), lanes) as first:
+            pointer = at(builder, values, first)
+            store(builder, _power(builder, load(builder, pointer, kind, align=4)), pointer, align=4)
         return context.get_dummy_value()
 
     return types.void(values, types.int64), build
@@ -114,11 +94,11 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the code for the kernel values of ``rows`` examples and tiles, and the same in NumPy."""
 
     def emit(
-        typing_context: Any, tiles: Any, first: Any, last: Any, x: Any, out: Any, slots: Any, at: Any
+        typing_context: Any, tiles: Any, first: Any, last: Any, x: Any, out: Any, slots: Any, start: Any
     ) -> Any:
         """Write kernel values of examples and tiles of examples.
 
-        ``out[slots[r], at + t * TILE + k] = 2^-sum_c (x[c, r] - tiles[first + t, c, k])^2`` for t < last -
+        ``out[slots[r], start + t * TILE + k] = 2^-sum_c (x[c, r] - tiles[first + t, c, k])^2`` for t < last -
         first; each value depends on its two examples only, and not on their order.
 
         Parameters
@@ -129,11 +109,11 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
             Tiles.
         x : ndarray of float32, shape (d, TOGETHER)
             The examples, of which the first ``rows`` are used.
-        out : ndarray of float32, shape (any, at least at + (last - first) TILE)
+        out : ndarray of float32, shape (any, at least start + (last - first) TILE)
             Output.
         slots : ndarray of int64, shape (at least rows,)
             Row of the output for each example. Equal examples may share one.
-        at : int
+        start : int
             Where in these rows the output begins.
         """
 
@@ -141,62 +121,55 @@ def _gaussian_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
             lanes = lanes_of(context, 32)
             # With four rows, sums in 8 of 32 registers, or 8 of 16; with one, in those of a tile.
             in_a_block = min(2 if rows > 1 else 4, TILE // lanes)
-            kind = _vector(_FLOAT, lanes)
-            zero = ir.Constant(kind, [0.0] * lanes)
-            _, first, last, _, _, _, at = arguments
-            arrays = [
-                context.make_array(signature.args[place])(context, builder, arguments[place])
-                for place in (0, 3, 4, 5)
-            ]
-            tile_at, x_at, out_at, slot_at = (array.data for array in arrays)
-            d, width = (builder.extract_value(array.shape, 1) for array in (arrays[0], arrays[2]))
+            kind = ir.VectorType(FLOAT, lanes)
+            zero = equal(kind, 0.0)
+            _, first, last, _, _, _, start = arguments
+            given = arrays(context, builder, signature, arguments)
+            tile_at, x_at, out_at, slot_at = (array.data for array in given)
+            d, width = (builder.extract_value(array.shape, 1) for array in (given[0], given[2]))
             row_at = [
-                _at(builder, out_at, builder.mul(width, builder.load(_at(builder, slot_at, r))), at)
+                at(builder, out_at, builder.mul(width, builder.load(at(builder, slot_at, r))), start)
                 for r in range(rows)
             ]
-            one_tile = builder.mul(d, ir.Constant(_WORD, TILE))
+            one_tile = builder.mul(d, LONG(TILE))
             sums = [
                 [cgutils.alloca_once_value(builder, zero) for _ in range(in_a_block)] for _ in range(rows)
             ]
 
-            def vector_at(pointer: Any) -> Any:
-                return builder.bitcast(pointer, kind.as_pointer())
-
             with cgutils.for_range(builder, builder.sub(last, first)) as outer:
-                tile = _at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
-                place = builder.mul(outer.index, ir.Constant(_WORD, TILE))
+                tile = at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
+                place = builder.mul(outer.index, LONG(TILE))
                 for begin in range(0, TILE, in_a_block * lanes):
                     for own in sums:
                         for total in own:
                             builder.store(zero, total)
                     with cgutils.for_range(builder, d) as inner:
-                        column = _at(builder, tile, builder.mul(inner.index, ir.Constant(_WORD, TILE)), begin)
-                        block = []
-                        for v in range(in_a_block):
-                            block.append(builder.load(vector_at(_at(builder, column, v * lanes))))
-                            block[-1].align = 4
-                        values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, TOGETHER)))
+                        column = at(builder, tile, builder.mul(inner.index, LONG(TILE)), begin)
+                        block = [
+                            load(builder, at(builder, column, v * lanes), kind, 4) for v in range(in_a_block)
+                        ]
+                        values = at(builder, x_at, builder.mul(inner.index, LONG(TOGETHER)))
                         for r in range(rows):
-                            value = _spread(builder, builder.load(_at(builder, values, r)), lanes)
+                            value = spread(builder, builder.load(at(builder, values, r)), kind)
                             for v in range(in_a_block):
                                 gap = builder.fsub(value, block[v])
-                                total = _fused(builder, gap, gap, builder.load(sums[r][v]))
+                                total = fused(builder, gap, gap, builder.load(sums[r][v]))
                                 builder.store(total, sums[r][v])
                     for r in range(rows):
                         for v in range(in_a_block):
-                            pointer = _at(builder, row_at[r], place, begin + v * lanes)
+                            pointer = at(builder, row_at[r], place, begin + v * lanes)
                             power = _power(builder, builder.load(sums[r][v]))
-                            builder.store(power, vector_at(pointer)).align = 4
+                            store(builder, power, pointer, align=4)
             return context.get_dummy_value()
 
         return types.void(tiles, types.int64, types.int64, x, out, slots, types.int64), build
 
-    def interpreted(tiles: Any, first: int, last: int, x: Any, out: Any, slots: Any, at: int) -> None:
+    def interpreted(tiles: Any, first: int, last: int, x: Any, out: Any, slots: Any, start: int) -> None:
         for r in range(rows):
             gaps = x[None, :, r, None] - tiles[first:last]
             distances = np.sum(gaps * gaps, axis=1, dtype=np.float32)
             powers = np.exp2(np.maximum(-distances.astype(np.float64), _LEAST))
-            out[slots[r], at : at + (last - first) * TILE] = powers.ravel()
+            out[slots[r], start : start + (last - first) * TILE] = powers.ravel()
 
     return emit, interpreted
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import config, types
-from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.llvm_code import BITS, BYTE, LONG, at, call, pointers, select_by
 
 
 def _instruction(signature: Any, meaning: Callable[..., Any], emit: Callable[..., Any]) -> Any:
@@ -35,13 +35,7 @@ def _instruction(signature: Any, meaning: Callable[..., Any], emit: Callable[...
 
 def _select(comparison: str) -> Callable[..., Any]:
     """Return the code of a select by an ordered comparison that assumes that neither value is NaN."""
-    flags = ("nnan", "nsz")
-
-    def emit(builder: Any, first: Any, second: Any) -> Any:
-        chosen = builder.fcmp_ordered(comparison, first, second, flags=flags)
-        return builder.select(chosen, first, second, flags=flags)
-
-    return emit
+    return lambda builder, first, second: select_by(builder, comparison, first, second, ("nnan", "nsz"))
 
 
 #: The number of set bits of an unsigned 64-bit word.
@@ -54,13 +48,13 @@ popcount = _instruction(
 trailing_zeros = _instruction(
     types.uint64(types.uint64),
     lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1),
-    lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1)),
+    lambda builder, word: builder.cttz(word, ir.IntType(1)(1)),
 )
 #: The bit pattern of a double as a signed 64-bit word.
 bits_from_float = _instruction(
     types.int64(types.float64),
     lambda value: np.float64(value).view(np.int64),
-    lambda builder, value: builder.bitcast(value, ir.IntType(64)),
+    lambda builder, value: builder.bitcast(value, LONG),
 )
 _OF_DOUBLES = types.float64(types.float64, types.float64)
 #: The larger and the smaller of two doubles, which must not be NaN; loops over them vectorise.
@@ -72,16 +66,10 @@ def _prefetch(typing_context: Any, array: Any, position: Any) -> Any:
     """Ask the memory for the cache line of an entry of an array, counted from its first; it may be any."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        instruction = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [address.type, number, number, number]),
-            "llvm.prefetch.p0i8",
-        )
-        to_read, keep, data_cache = (ir.Constant(number, value) for value in (0, 3, 1))
-        builder.call(instruction, [address, to_read, keep, data_cache])
+        (data,) = pointers(context, builder, signature, arguments)
+        address = builder.bitcast(at(builder, data, arguments[1]), BYTE.as_pointer())
+        to_read, keep, data_cache = BITS(0), BITS(3), BITS(1)
+        call(builder, "llvm.prefetch.p0i8", ir.VoidType(), address, to_read, keep, data_cache)
         return context.get_dummy_value()
 
     return types.void(array, types.int64), build

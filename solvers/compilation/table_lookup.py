@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,34 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.llvm_code import (
+    BITS,
+    BYTE,
+    BYTES,
+    DOUBLE,
+    FLOAT,
+    FLOATS,
+    LANES,
+    LONG,
+    WORDS,
+    any_of,
+    at,
+    blocks,
+    call,
+    equal,
+    load,
+    pointers,
+    select_by,
+    spread,
+    store,
+)
 from svmrepro.solvers.compilation.processor import has
 
 
 def byte_tables(builder: Any, words: Any) -> list[Any]:
     """Return four tables for :func:`look_up_by_bytes`: the bytes of sixteen 32-bit numbers, lowest first."""
-    narrow = ir.VectorType(ir.IntType(8), words.type.count)
-    shifts = [ir.Constant(words.type, [8 * byte] * words.type.count) for byte in range(4)]
+    narrow = ir.VectorType(BYTE, words.type.count)
+    shifts = [equal(words.type, 8 * byte) for byte in range(4)]
     return [builder.trunc(builder.lshr(words, shift), narrow) for shift in shifts]
 
 
@@ -36,16 +58,12 @@ def look_up_by_bytes(builder: Any, tables: Any, numbers: Any) -> list[Any]:
     list of vectors of 32-bit integers
     """
     size = 16 * len(numbers)
-    kind = ir.VectorType(ir.IntType(8), size)
+    kind = ir.VectorType(BYTE, size)
     name = "llvm.x86.avx2.pshuf.b" if size == 32 else "llvm.x86.ssse3.pshuf.b.128"
 
     def picked(one: Any, other: Any, lanes: Any) -> Any:
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+        mask = ir.Constant(ir.VectorType(BITS, len(lanes)), lanes)
         return builder.shuffle_vector(one, other, mask)
-
-    def call(name: str, *values: Any) -> Any:
-        signature = ir.FunctionType(kind, [kind, kind])
-        return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), values)
 
     def interleaved(one: Any, other: Any) -> list[Any]:
         """Interleave the lower halves of each 128 bits, and the upper halves; an element becomes a pair."""
@@ -63,13 +81,11 @@ def look_up_by_bytes(builder: Any, tables: Any, numbers: Any) -> list[Any]:
     found: list[Any] = []
     for part, four in enumerate(tables):
         # The instruction gives 0 where the highest bit is set, which holds beyond these sixteen.
-        offset = ir.Constant(kind, [16 * part] * size)
-        place = call(
-            f"llvm.uadd.sat.v{size}i8", builder.sub(together, offset), ir.Constant(kind, [0x70] * size)
-        )
+        beyond = builder.sub(together, equal(kind, 16 * part))
+        place = call(builder, f"llvm.uadd.sat.v{size}i8", kind, beyond, equal(kind, 0x70))
         for byte, table in enumerate(four):
             wide = table if size == 16 else picked(table, table, list(range(16)) * 2)
-            value = call(name, wide, place)
+            value = call(builder, name, kind, wide, place)
             if part:
                 found[byte] = builder.or_(found[byte], value)
             else:
@@ -85,6 +101,16 @@ def look_up_by_bytes(builder: Any, tables: Any, numbers: Any) -> list[Any]:
         eights = [picked(fours[k], fours[k + 1], lanes) for k in (0, 2)]
         results.append(picked(eights[0], eights[1], list(range(16))))
     return results
+
+
+def look_up_by_element(builder: Any, table_at: Any, numbers: Any) -> Any:
+    """Look up a vector of bytes in the table at a pointer, one by one."""
+    count = numbers.type.count
+    found: Any = ir.Constant(ir.VectorType(table_at.type.pointee, count), ir.Undefined)
+    for lane in (BITS(k) for k in range(count)):
+        place = builder.zext(builder.extract_element(numbers, lane), LONG)
+        found = builder.insert_element(found, builder.load(at(builder, table_at, place)), lane)
+    return found
 
 
 def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: Any) -> Any:
@@ -110,49 +136,32 @@ def _shuffle_table(typing_context: Any, table: Any, index: Any, size: Any, out: 
         How many were looked up; the caller does the rest.
     """
     doubles, numbers_of, words = (
-        ir.VectorType(kind, 8) for kind in (ir.DoubleType(), ir.IntType(index.dtype.bitwidth), ir.IntType(64))
+        ir.VectorType(kind, 8) for kind in (DOUBLE, ir.IntType(index.dtype.bitwidth), LONG)
     )
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if not has(context, "avx512f"):
-            return ir.Constant(ir.IntType(64), 0)
-        entries, numbers, count, results = arguments
-        pointer_types = (signature.args[0], signature.args[1], signature.args[3])
-        table_at, index_at, out_at = (
-            context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(pointer_types, (entries, numbers, results), strict=True)
-        )
-        permute = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(doubles, [doubles, words, doubles]),
-            "llvm.x86.avx512.vpermi2var.pd.512",
-        )
+            return LONG(0)
+        table_at, index_at, out_at = pointers(context, builder, signature, arguments)
+        permute = partial(call, builder, "llvm.x86.avx512.vpermi2var.pd.512", doubles)
 
         def register(positions: Any) -> Any:
             vector: Any = ir.Constant(doubles, ir.Undefined)
             for lane, position in enumerate(positions):
-                entry = builder.load(builder.gep(table_at, [ir.Constant(ir.IntType(64), position)]))
-                vector = builder.insert_element(vector, entry, ir.Constant(ir.IntType(32), lane))
+                entry = builder.load(at(builder, table_at, position))
+                vector = builder.insert_element(vector, entry, BITS(lane))
             return vector
 
         low = register(range(8)), register(range(8, 16))
         high = register(range(0, 128, 16)), register(range(128, 256, 16))
-        eight = ir.Constant(ir.IntType(64), 8)
-        steps = builder.udiv(count, eight)
-        with cgutils.for_range(builder, steps) as loop:
-            first = builder.mul(loop.index, eight)
-            source = builder.bitcast(builder.gep(index_at, [first]), numbers_of.as_pointer())
-            loaded = builder.load(source)
-            loaded.align = 1
-            ones = number = builder.zext(loaded, words)  # the permutation reads four bits of it
-            sixteens = builder.lshr(number, ir.Constant(words, [4] * 8))
-            value = builder.fmul(
-                builder.call(permute, [low[0], ones, low[1]]),
-                builder.call(permute, [high[0], sixteens, high[1]]),
-            )
-            target = builder.bitcast(builder.gep(out_at, [first]), doubles.as_pointer())
-            builder.store(value, target).align = 8
-        return builder.mul(steps, eight)
+        count = arguments[2]
+        with blocks(builder, count, 8) as first:
+            numbers = load(builder, at(builder, index_at, first), numbers_of)
+            ones = builder.zext(numbers, words)  # the permutation reads four bits of it
+            sixteens = builder.lshr(ones, equal(words, 4))
+            value = builder.fmul(permute(low[0], ones, low[1]), permute(high[0], sixteens, high[1]))
+            store(builder, value, at(builder, out_at, first), align=8)
+        return builder.and_(count, LONG(-8))
 
     return types.int64(table, index, types.int64, out), build
 
@@ -183,73 +192,42 @@ def _reaching(
     uint64
         Bit b is set if that holds somewhere in the block from 16 b on.
     """
-    lanes = 16
-    floats, words = ir.VectorType(ir.FloatType(), lanes), ir.VectorType(ir.IntType(32), lanes)
-    bytes_, long = ir.VectorType(ir.IntType(8), lanes), ir.IntType(64)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        entries, numbers, summands, count, factor, start = arguments
-        table_at, index_at, values_at = (
-            context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(signature.args[:3], (entries, numbers, summands), strict=True)
-        )
-
-        def call(name: str, kinds: list[Any], *values: Any) -> Any:
-            kind = ir.FunctionType(floats, kinds)
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
-
-        def everywhere(value: Any) -> Any:
-            lane = builder.insert_element(
-                ir.Constant(floats, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
-            )
-            return builder.shuffle_vector(lane, lane, ir.Constant(words, [0] * lanes))
-
-        def vector(pointer: Any, kind: Any) -> Any:
-            loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
-            loaded.align = 1
-            return loaded
+        table_at, index_at, values_at = pointers(context, builder, signature, arguments)
+        count, factor, start = arguments[3:]
 
         def looked_up(number: Any) -> Any:
             if wide:
-                number = builder.zext(number, words)
-                return call("llvm.x86.avx512.vpermi2var.ps.512", [floats, words, floats], low, number, high)
+                name = "llvm.x86.avx512.vpermi2var.ps.512"
+                return call(builder, name, FLOATS, low, builder.zext(number, WORDS), high)
             if tables:
-                return builder.bitcast(look_up_by_bytes(builder, tables, [number])[0], floats)
-            found: Any = ir.Constant(floats, ir.Undefined)
-            for lane in (ir.Constant(ir.IntType(32), k) for k in range(lanes)):
-                place = builder.zext(builder.extract_element(number, lane), long)
-                found = builder.insert_element(found, builder.load(builder.gep(table_at, [place])), lane)
-            return found
+                return builder.bitcast(look_up_by_bytes(builder, tables, [number])[0], FLOATS)
+            return look_up_by_element(builder, table_at, number)
 
         def difference(value: Any) -> Any:
             if wide:
-                return call("llvm.fma.v16f32", [floats] * 3, value, minus, shifts)
+                return call(builder, "llvm.fma.v16f32", FLOATS, value, minus, shifts)
             return builder.fadd(builder.fmul(value, minus), shifts)
 
         wide = has(context, "avx512f")
-        low = vector(table_at, floats)
-        high = vector(builder.gep(table_at, [ir.Constant(long, lanes)]), floats)
-        halves = [builder.bitcast(half, words) for half in (low, high)]
+        low, high = (load(builder, at(builder, table_at, k), FLOATS) for k in (0, LANES))
+        halves = [builder.bitcast(half, WORDS) for half in (low, high)]
         tables = [byte_tables(builder, half) for half in halves] if has(context, "avx2") and not wide else []
-        minus = everywhere(builder.fptrunc(builder.fneg(factor), ir.FloatType()))
-        shifts = everywhere(builder.fptrunc(start, ir.FloatType()))
-        zero, last = ir.Constant(floats, [0.0] * lanes), ir.Constant(bytes_, [31] * lanes)
-        found = cgutils.alloca_once_value(builder, ir.Constant(long, 0))
-        with cgutils.for_range(builder, builder.udiv(count, ir.Constant(long, lanes))) as loop:
-            first = builder.mul(loop.index, ir.Constant(long, lanes))
-            number = vector(builder.gep(index_at, [first]), bytes_)
+        minus = spread(builder, builder.fptrunc(builder.fneg(factor), FLOAT), FLOATS)
+        shifts = spread(builder, builder.fptrunc(start, FLOAT), FLOATS)
+        zero, last = equal(FLOATS, 0.0), equal(BYTES, 31)
+        found = cgutils.alloca_once_value(builder, LONG(0))
+        with cgutils.for_range(builder, builder.udiv(count, LONG(LANES))) as loop:
+            first = builder.mul(loop.index, LONG(LANES))
+            number = load(builder, at(builder, index_at, first), BYTES)
             number = builder.select(builder.icmp_unsigned("<", number, last), number, last)
             bound = looked_up(number)
-            value = vector(builder.gep(values_at, [first]), floats)
-            slope = difference(value)
-            slope = builder.select(builder.fcmp_ordered(">", slope, zero), slope, zero)
+            slope = difference(load(builder, at(builder, values_at, first), FLOATS))
+            slope = select_by(builder, ">", slope, zero)
             reached = builder.fcmp_ordered(">=", builder.fmul(slope, slope), bound)
-            some = builder.icmp_unsigned(
-                "!=", builder.bitcast(reached, ir.IntType(16)), ir.Constant(ir.IntType(16), 0)
-            )
-            builder.store(
-                builder.or_(builder.load(found), builder.shl(builder.zext(some, long), loop.index)), found
-            )
+            bit = builder.shl(builder.zext(any_of(builder, reached), LONG), loop.index)
+            builder.store(builder.or_(builder.load(found), bit), found)
         return builder.load(found)
 
     return types.uint64(table, index, values, types.int64, types.float64, types.float64), build

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,23 @@ from numba import config, types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
+from svmrepro.solvers.compilation.llvm_code import (
+    BITS,
+    DOUBLE,
+    LONG,
+    arrays,
+    at,
+    blocks,
+    call,
+    equal,
+    fused,
+    load,
+    pointers,
+    select_by,
+    spread,
+    store,
+    times_power,
+)
 from svmrepro.solvers.compilation.processor import has
 from svmrepro.solvers.compilation.processor import lanes as lanes_of
 
@@ -25,7 +43,6 @@ TILE = 32
 TOGETHER = 4
 """Rows that :func:`dot_tiles_of_four` computes at once."""
 
-_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01  # Cody and Waite's split: the high part has 33 bits
 _LN2_LOW = 1.90821492927058770002e-10
@@ -45,73 +62,22 @@ _SERIES = (
 )
 
 
-class _Vectors:
-    """Vectors of doubles as wide as the processor's registers, in LLVM's instructions."""
-
-    def __init__(self, context: Any, builder: Any) -> None:
-        self.lanes = lanes_of(context, 64)
-        self.in_a_block = (
-            4 if has(context, "avx512f") else 2
-        )  # vectors; with four rows, sums in 16 of 32, or 8 of 16 registers
-        self.builder = builder
-        self.kind = ir.VectorType(_DOUBLE, self.lanes)
-        self.words = ir.VectorType(_WORD, self.lanes)
-        self._fused = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(self.kind, [self.kind] * 3), f"llvm.fmuladd.v{self.lanes}f64"
-        )
-
-    def constant(self, value: float) -> Any:
-        return ir.Constant(self.kind, [value] * self.lanes)
-
-    def fused(self, a: Any, b: Any, c: Any) -> Any:
-        """Return ``a * b + c``, fused if the processor can."""
-        return self.builder.call(self._fused, [a, b, c])
-
-    def spread(self, value: Any) -> Any:
-        """Return a vector of copies of a number."""
-        builder, undefined = self.builder, ir.Constant(self.kind, ir.Undefined)
-        first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return builder.shuffle_vector(first, undefined, zeros)
-
-    def load(self, pointer: Any) -> Any:
-        value = self.builder.load(self.builder.bitcast(pointer, self.kind.as_pointer()))
-        value.align = 8
-        return value
-
-    def store(self, value: Any, pointer: Any) -> None:
-        self.builder.store(value, self.builder.bitcast(pointer, self.kind.as_pointer())).align = 8
-
-    def exponential(self, x: Any) -> Any:
-        """Return ``exp(min(x, 0))``, to 1 ulp; arguments below -708 are replaced by -708."""
-        builder, fused, constant = self.builder, self.fused, self.constant
-        x = builder.select(builder.fcmp_ordered("<", x, constant(0.0)), x, constant(0.0))
-        x = builder.select(builder.fcmp_ordered(">", x, constant(-708.0)), x, constant(-708.0))
-        shifted = builder.fadd(builder.fmul(x, constant(_LOG2_E)), constant(_ROUND))
-        k = builder.fsub(shifted, constant(_ROUND))
-        r = fused(k, constant(-_LN2_LOW), fused(k, constant(-_LN2_HIGH), x))
-        # Estrin's scheme: Horner's would wait for each product.
-        square = builder.fmul(r, r)
-        fourth = builder.fmul(square, square)
-        pairs = [fused(r, constant(_SERIES[c + 1]), constant(_SERIES[c])) for c in range(0, len(_SERIES), 2)]
-        low, high = fused(square, pairs[1], pairs[0]), fused(square, pairs[3], pairs[2])
-        rest = fused(fourth, fused(fourth, pairs[4], high), low)
-        value = builder.fadd(fused(square, rest, r), constant(1.0))
-        # Times 2^k: add k, the low bits of ``shifted``, to the exponent.
-        k_bits = builder.shl(builder.bitcast(shifted, self.words), ir.Constant(self.words, [52] * self.lanes))
-        return builder.bitcast(builder.add(builder.bitcast(value, self.words), k_bits), self.kind)
-
-
-def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    return context.make_array(kind)(context, builder, value).data
-
-
-def _at(builder: Any, pointer: Any, *terms: Any) -> Any:
-    """Return a pointer to the element whose position is the sum of the terms."""
-    position = ir.Constant(_WORD, 0)
-    for term in terms:
-        position = builder.add(position, ir.Constant(_WORD, term) if isinstance(term, int) else term)
-    return builder.gep(pointer, [position])
+def _exponential(builder: Any, x: Any) -> Any:
+    """Return ``exp(min(x, 0))``, to 1 ulp; arguments below -708 are replaced by -708."""
+    constant, fma = partial(equal, x.type), partial(fused, builder)
+    x = select_by(builder, "<", x, constant(0.0))
+    x = select_by(builder, ">", x, constant(-708.0))
+    shifted = builder.fadd(builder.fmul(x, constant(_LOG2_E)), constant(_ROUND))
+    k = builder.fsub(shifted, constant(_ROUND))
+    r = fma(k, constant(-_LN2_LOW), fma(k, constant(-_LN2_HIGH), x))
+    # Estrin's scheme: Horner's would wait for each product.
+    square = builder.fmul(r, r)
+    fourth = builder.fmul(square, square)
+    pairs = [fma(r, constant(_SERIES[c + 1]), constant(_SERIES[c])) for c in range(0, len(_SERIES), 2)]
+    low, high = fma(square, pairs[1], pairs[0]), fma(square, pairs[3], pairs[2])
+    rest = fma(fourth, fma(fourth, pairs[4], high), low)
+    value = builder.fadd(fma(square, rest, r), constant(1.0))
+    return times_power(builder, value, shifted)
 
 
 def _exponentials(typing_context: Any, values: Any, size: Any) -> Any:
@@ -126,26 +92,23 @@ def _exponentials(typing_context: Any, values: Any, size: Any) -> Any:
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vectors = _Vectors(context, builder)
-        values, size = _data(context, builder, signature.args[0], arguments[0]), arguments[1]
-        lanes = ir.Constant(_WORD, vectors.lanes)
-        steps = builder.udiv(size, lanes)
-        with cgutils.for_range(builder, steps) as loop:
-            pointer = _at(builder, values, builder.mul(loop.index, lanes))
-            vectors.store(vectors.exponential(vectors.load(pointer)), pointer)
-        done = builder.mul(steps, lanes)
+        kind = ir.VectorType(DOUBLE, lanes_of(context, 64))
+        (values,), size = pointers(context, builder, signature, arguments), arguments[1]
+
+        def replace(pointer: Any) -> None:
+            store(builder, _exponential(builder, load(builder, pointer, kind, align=8)), pointer, align=8)
+
+        with blocks(builder, size, kind.count) as first:
+            replace(at(builder, values, first))
+        done = builder.and_(size, LONG(-kind.count))
         rest = builder.sub(size, done)
-        buffer = cgutils.alloca_once_value(builder, vectors.constant(0.0))
-        copy = builder.bitcast(buffer, _DOUBLE.as_pointer())
+        buffer = cgutils.alloca_once_value(builder, equal(kind, 0.0))
+        copy = builder.bitcast(buffer, DOUBLE.as_pointer())
         with cgutils.for_range(builder, rest) as loop:
-            builder.store(
-                builder.load(_at(builder, values, done, loop.index)), _at(builder, copy, loop.index)
-            )
-        vectors.store(vectors.exponential(vectors.load(copy)), copy)
+            builder.store(builder.load(at(builder, values, done, loop.index)), at(builder, copy, loop.index))
+        replace(copy)
         with cgutils.for_range(builder, rest) as loop:
-            builder.store(
-                builder.load(_at(builder, copy, loop.index)), _at(builder, values, done, loop.index)
-            )
+            builder.store(builder.load(at(builder, copy, loop.index)), at(builder, values, done, loop.index))
         return context.get_dummy_value()
 
     return types.void(values, types.int64), build
@@ -183,44 +146,43 @@ def _dot_tiles(rows: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            vectors = _Vectors(context, builder)
-            lanes, in_a_block = vectors.lanes, vectors.in_a_block
+            lanes = lanes_of(context, 64)
+            kind = ir.VectorType(DOUBLE, lanes)
+            zero = equal(kind, 0.0)
+            # Vectors; with four rows, sums in 16 of 32, or 8 of 16 registers.
+            in_a_block = 4 if has(context, "avx512f") else 2
             _, first, last, _, _, size, _ = arguments
-            tile_at, feature_at, x_at, out_at = (
-                _data(context, builder, signature.args[place], arguments[place]) for place in (0, 3, 4, 6)
-            )
-            shapes = (
-                context.make_array(signature.args[place])(context, builder, arguments[place]).shape
-                for place in (0, 6)
-            )
-            d, width = (builder.extract_value(shape, 1) for shape in shapes)
-            one_tile = builder.mul(d, ir.Constant(_WORD, TILE))
+            given = arrays(context, builder, signature, arguments)
+            tile_at, feature_at, x_at, out_at = (array.data for array in given)
+            d, width = (builder.extract_value(array.shape, 1) for array in (given[0], given[3]))
+            one_tile = builder.mul(d, LONG(TILE))
             sums = [
-                [cgutils.alloca_once_value(builder, vectors.constant(0.0)) for _ in range(in_a_block)]
-                for _ in range(rows)
+                [cgutils.alloca_once_value(builder, zero) for _ in range(in_a_block)] for _ in range(rows)
             ]
             with cgutils.for_range(builder, builder.sub(last, first)) as outer:
-                tile = _at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
+                tile = at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
                 for begin in range(0, TILE, in_a_block * lanes):
                     for own in sums:
                         for place in own:
-                            builder.store(vectors.constant(0.0), place)
+                            builder.store(zero, place)
                     with cgutils.for_range(builder, size) as inner:
-                        feature = builder.zext(builder.load(_at(builder, feature_at, inner.index)), _WORD)
-                        column = _at(builder, tile, builder.mul(feature, ir.Constant(_WORD, TILE)), begin)
-                        block = [vectors.load(_at(builder, column, v * lanes)) for v in range(in_a_block)]
-                        values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, rows)))
+                        feature = builder.zext(builder.load(at(builder, feature_at, inner.index)), LONG)
+                        column = at(builder, tile, builder.mul(feature, LONG(TILE)), begin)
+                        block = [
+                            load(builder, at(builder, column, v * lanes), kind, 8) for v in range(in_a_block)
+                        ]
+                        values = at(builder, x_at, builder.mul(inner.index, LONG(rows)))
                         for r in range(rows):
-                            value = vectors.spread(builder.load(_at(builder, values, r)))
+                            value = spread(builder, builder.load(at(builder, values, r)), kind)
                             for v in range(in_a_block):
-                                total = vectors.fused(value, block[v], builder.load(sums[r][v]))
+                                total = fused(builder, value, block[v], builder.load(sums[r][v]))
                                 builder.store(total, sums[r][v])
-                    place = builder.mul(outer.index, ir.Constant(_WORD, TILE))
+                    place = builder.mul(outer.index, LONG(TILE))
                     for r in range(rows):
-                        row = builder.mul(width, ir.Constant(_WORD, r))
+                        row = builder.mul(width, LONG(r))
                         for v in range(in_a_block):
-                            pointer = _at(builder, out_at, row, place, begin + v * lanes)
-                            vectors.store(builder.load(sums[r][v]), pointer)
+                            pointer = at(builder, out_at, row, place, begin + v * lanes)
+                            store(builder, builder.load(sums[r][v]), pointer, align=8)
             return context.get_dummy_value()
 
         return types.void(tiles, types.int64, types.int64, features, x, types.int64, out), build
@@ -266,55 +228,46 @@ def _level_tiles() -> tuple[Callable[..., Any], Callable[..., Any]]:
             lanes = _byte_lanes(context)
             if not lanes:
                 return context.get_dummy_value()  # never called, see `features_for_bytes`
-            integer = ir.IntType(32)
-            kind, doubles = ir.VectorType(integer, lanes), ir.VectorType(_DOUBLE, lanes)
-            zero, undefined = ir.Constant(kind, [0] * lanes), ir.Constant(kind, ir.Undefined)
+            kind, doubles = ir.VectorType(BITS, lanes), ir.VectorType(DOUBLE, lanes)
+            zero = equal(kind, 0)
             split, multiply_add = _sums_of_four(context, builder, lanes)
             _, first, last, _, _, size, _ = arguments
-            tile_at, group_at, x_at, out_at = (
-                _data(context, builder, signature.args[place], arguments[place]) for place in (0, 3, 4, 6)
-            )
-            shapes = (
-                context.make_array(signature.args[place])(context, builder, arguments[place]).shape
-                for place in (0, 6)
-            )
-            groups, width = (builder.extract_value(shape, 1) for shape in shapes)
-            x_at = builder.bitcast(x_at, integer.as_pointer())
-            one_group = ir.Constant(_WORD, 4 * TILE)
+            given = arrays(context, builder, signature, arguments)
+            tile_at, group_at, x_at, out_at = (array.data for array in given)
+            groups, width = (builder.extract_value(array.shape, 1) for array in (given[0], given[3]))
+            x_at = builder.bitcast(x_at, BITS.as_pointer())
+            one_group = LONG(4 * TILE)
             one_tile = builder.mul(groups, one_group)
             vectors = range(2)  # with four rows, sums in 8 of 16 or more registers
             sums = [[cgutils.alloca_once_value(builder, zero) for _ in vectors] for _ in range(rows)]
             with cgutils.for_range(builder, builder.sub(last, first)) as outer:
-                tile = _at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
-                place = builder.mul(outer.index, ir.Constant(_WORD, TILE))
+                tile = at(builder, tile_at, builder.mul(builder.add(first, outer.index), one_tile))
+                place = builder.mul(outer.index, LONG(TILE))
                 for begin in range(0, TILE, lanes * len(vectors)):
                     for own in sums:
                         for total in own:
                             builder.store(zero, total)
                     with cgutils.for_range(builder, size) as inner:
-                        group = builder.zext(builder.load(_at(builder, group_at, inner.index)), _WORD)
-                        column = _at(builder, tile, builder.mul(group, one_group), 4 * begin)
+                        group = builder.zext(builder.load(at(builder, group_at, inner.index)), LONG)
+                        column = at(builder, tile, builder.mul(group, one_group), 4 * begin)
                         block = []
                         for v in vectors:
-                            pointer = _at(builder, column, 4 * lanes * v)
-                            loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
-                            loaded.align = 4
-                            block.append(split(loaded, True))
-                        values = _at(builder, x_at, builder.mul(inner.index, ir.Constant(_WORD, rows)))
+                            pointer = at(builder, column, 4 * lanes * v)
+                            block.append(split(load(builder, pointer, kind, align=4), True))
+                        values = at(builder, x_at, builder.mul(inner.index, LONG(rows)))
                         for r in range(rows):
-                            four = builder.load(_at(builder, values, r))
+                            four = builder.load(at(builder, values, r))
                             four.align = 1
-                            one = builder.insert_element(undefined, four, ir.Constant(integer, 0))
-                            value = split(builder.shuffle_vector(one, undefined, zero), False)
+                            value = split(spread(builder, four, kind), False)
                             for v in vectors:
                                 total = multiply_add(builder.load(sums[r][v]), value, block[v])
                                 builder.store(total, sums[r][v])
                     for r in range(rows):
-                        row = builder.mul(width, ir.Constant(_WORD, r))
+                        row = builder.mul(width, LONG(r))
                         for v in vectors:
-                            pointer = _at(builder, out_at, row, place, begin + lanes * v)
+                            pointer = at(builder, out_at, row, place, begin + lanes * v)
                             total = builder.sitofp(builder.load(sums[r][v]), doubles)
-                            builder.store(total, builder.bitcast(pointer, doubles.as_pointer())).align = 8
+                            store(builder, total, pointer, align=8)
             return context.get_dummy_value()
 
         return types.void(tiles, types.int64, types.int64, groups, x, types.int64, out), build
@@ -344,19 +297,14 @@ def _sums_of_four(context: Any, builder: Any, lanes: int) -> tuple[Callable[...,
     ``split(bytes, signed)`` prepares a vector of groups of four bytes. ``multiply_add(sums, x, z)`` takes one
     that is unsigned and one that is signed.
     """
-    kind = ir.VectorType(ir.IntType(32), lanes)
-
-    def call(name: str, result: Any, *values: Any) -> Any:
-        signature = ir.FunctionType(result, [value.type for value in values])
-        return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), values)
-
+    kind = ir.VectorType(BITS, lanes)
     if _multiplies_bytes(context):
         name = f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
-        return lambda four, signed: four, lambda total, x, z: call(name, kind, total, x, z)
+        return lambda four, signed: four, lambda total, x, z: call(builder, name, kind, total, x, z)
 
     # Without the instruction, the products are of words, which are every other byte.
     words = ir.VectorType(ir.IntType(16), 2 * lanes)
-    eight = ir.Constant(words, [8] * (2 * lanes))
+    eight = equal(words, 8)
 
     def split(four: Any, signed: bool) -> Any:
         shift = builder.ashr if signed else builder.lshr
@@ -365,7 +313,7 @@ def _sums_of_four(context: Any, builder: Any, lanes: int) -> tuple[Callable[...,
 
     def multiply_add(total: Any, x: Any, z: Any) -> Any:
         for one, other in zip(x, z, strict=True):
-            total = builder.add(total, call("llvm.x86.avx2.pmadd.wd", kind, one, other))
+            total = builder.add(total, call(builder, "llvm.x86.avx2.pmadd.wd", kind, one, other))
         return total
 
     return split, multiply_add

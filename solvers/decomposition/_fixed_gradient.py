@@ -25,9 +25,9 @@ from numba import typeof
 from svmrepro.solvers.caches.active_set_rows import entry
 from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.fixed_point import LANES
 from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger
+from svmrepro.solvers.compilation.llvm_code import LANES
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import (
     DOWN,
