@@ -35,6 +35,7 @@ caches/              caches of kernel rows, and the layouts of examples from whi
 passes/              ``X w`` and ``X' c`` over all examples
 quadratic_programs/  dense programs that arise within a solver
 storage/             examples in memory and on disk, and dot products of their rows
+vector_code/         loops over many numbers in vector registers
 compilation/         compilation with numba
 blas_threads         one thread for NumPy's and SciPy's BLAS during ``solve``
 """

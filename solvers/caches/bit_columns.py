@@ -1,7 +1,7 @@
 """Dot products of binary data, from examples laid out feature by feature as bits.
 
 The ones that x_i shares with others are counted for a vector register of words of 64 examples at once, see
-:mod:`svmrepro.solvers.compilation.bit_planes`.
+:mod:`svmrepro.solvers.vector_code.bit_planes`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.compilation.bit_planes import MOST, TOGETHER, add_counts
 from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.vector_code.bit_planes import MOST, TOGETHER, add_counts
 
 STRETCH = 4096  # examples counted at a time: the workspace fits into the first-level cache
 _WORDS = STRETCH // 64 + 1  # a stretch may begin within a word

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.vector_loops import TILE, features_for_bytes, level_tiles
+from svmrepro.solvers.vector_code.vector_loops import TILE, features_for_bytes, level_tiles
 
 _MOST = 255
 _MOST_FEATURES = 2**31 // (128 * 256)  # sums of products of bytes fit into 32 bits

@@ -13,8 +13,8 @@ import numpy as np
 from numba import types
 from svmrepro.solvers.caches.example_levels import Levels, exchange_in_levels, level_products, level_tiles_of
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.gaussian_tiles import gaussian_tiles, gaussian_tiles_of_four, powers
-from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER, dot_tiles, dot_tiles_of_four
+from svmrepro.solvers.vector_code.gaussian_tiles import gaussian_tiles, gaussian_tiles_of_four, powers
+from svmrepro.solvers.vector_code.vector_loops import TILE, TOGETHER, dot_tiles, dot_tiles_of_four
 
 PART = 1024  # entries of a row computed at a time: four rows fit into the first-level cache
 

@@ -37,10 +37,10 @@ from svmrepro.solvers.caches.example_tiles import (
 )
 from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.processor import lanes
-from svmrepro.solvers.compilation.table_lookup import shuffle_table
-from svmrepro.solvers.compilation.vector_loops import exponentials
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
+from svmrepro.solvers.vector_code.table_lookup import shuffle_table
+from svmrepro.solvers.vector_code.vector_loops import exponentials
 
 _BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
 _COLUMN_LIMIT = 1 << 30  # bytes of dense columns for sparse data

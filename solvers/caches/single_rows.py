@@ -1,7 +1,7 @@
 r"""Kernel rows in single precision, with a bound on their error.
 
 Rows of a Gaussian kernel over dense examples are computed in single precision too, see
-:mod:`svmrepro.solvers.compilation.gaussian_tiles`; others are computed in double precision and rounded. The
+:mod:`svmrepro.solvers.vector_code.gaussian_tiles`; others are computed in double precision and rounded. The
 examples are centred and scaled by the square root of ``gamma log2 e`` for that, in double precision.
 
 Let u = 2^-24, R the largest norm of a scaled example, and s a squared distance of d terms. Rounding the
@@ -33,10 +33,10 @@ from svmrepro.solvers.caches.example_tiles import (
 )
 from svmrepro.solvers.caches.feature_columns import Panel, build_panel, form
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.gaussian_tiles import POWER_ERROR
-from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.kernel_transforms import largest_value
+from svmrepro.solvers.vector_code.gaussian_tiles import POWER_ERROR
+from svmrepro.solvers.vector_code.vector_loops import TILE
 
 SINGLE_ROUNDING, _DOUBLE_ROUNDING = 2.0**-24, 2.0**-53
 _MOST_ERROR = 1e-5  # of an entry relative to the largest; above it, rows stay in double precision

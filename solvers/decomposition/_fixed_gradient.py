@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof
 from svmrepro.solvers.caches.active_set_rows import entry
-from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger
@@ -39,6 +38,7 @@ from svmrepro.solvers.decomposition._pair_selection import (
     move_gradient,
 )
 from svmrepro.solvers.decomposition._pair_state import allocate
+from svmrepro.solvers.vector_code import fixed_point, fixed_point_rows
 
 UNIT = 2.0**-28
 _RANGE = 7.5  # of entries of rows of distances; 2^31 units are 8

@@ -21,9 +21,9 @@ from svmrepro.solvers.caches.example_tiles import (
 from svmrepro.solvers.caches.feature_columns import PANEL, values_from_distances
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
-from svmrepro.solvers.compilation.vector_loops import TILE
 from svmrepro.solvers.decomposition._pair_state import CALLS
 from svmrepro.solvers.storage.row_products import MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
+from svmrepro.solvers.vector_code.vector_loops import TILE
 
 
 def signature(cache: Any) -> Any:

@@ -22,7 +22,7 @@ from svmrepro.solvers.caches.feature_columns import look_up
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger, smaller, trailing_zeros
-from svmrepro.solvers.compilation.table_lookup import reaching
+from svmrepro.solvers.vector_code.table_lookup import reaching
 
 SPAN = 512
 _BLOCK = 16  # entries that are screened at once

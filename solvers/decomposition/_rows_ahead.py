@@ -27,9 +27,9 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.processor import lanes
-from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 from svmrepro.solvers.decomposition._fixed_gradient import recall
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
+from svmrepro.solvers.vector_code.vector_loops import TILE, TOGETHER
 
 _SPAN = 256
 # By lanes of a vector register, as measured with AVX-512 and AVX2. With fewer, computing each row when it is

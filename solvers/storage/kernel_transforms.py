@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
-from svmrepro.solvers.compilation.vector_loops import exponentials
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.storage.row_products import MEMBERS, STORE, VECTOR
+from svmrepro.solvers.vector_code.vector_loops import exponentials
 
 TRANSFORM = types.void(STORE, types.int64, MEMBERS, types.int64, VECTOR)
 _LEAST_BOUND = 1e-290  # its rounding is still a normal number

@@ -16,8 +16,8 @@ import pytest
 from numba import njit
 from svmrepro import solvers
 from svmrepro.solvers import SOLVERS, fingerprint, fingerprint_all
-from svmrepro.solvers.compilation.vector_loops import exponentials
 from svmrepro.solvers.source_code import SourceCode
+from svmrepro.solvers.vector_code.vector_loops import exponentials
 
 PACKAGE = Path(solvers.__file__).parent
 

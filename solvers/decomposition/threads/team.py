@@ -31,13 +31,13 @@ from svmrepro.solvers.compilation.atomics import (
 )
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
-from svmrepro.solvers.compilation.vector_loops import TOGETHER
 from svmrepro.solvers.decomposition._fixed_gradient import FixedGradient, best_in, is_fixed, move_in
 from svmrepro.solvers.decomposition._gradient_rows import subtract_part
 from svmrepro.solvers.decomposition._pair_selection import SPAN, best_partner, move_gradient
 from svmrepro.solvers.decomposition._pair_state import CALLS
 from svmrepro.solvers.decomposition._rows_ahead import fill_together
 from svmrepro.solvers.storage.row_products import STORE
+from svmrepro.solvers.vector_code.vector_loops import TOGETHER
 
 FILL, PARTNER, MOVE, SUBTRACT, EXCHANGE = range(5)
 IN_FIXED_POINT = 8  # added to PARTNER and MOVE

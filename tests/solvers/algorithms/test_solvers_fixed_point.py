@@ -9,12 +9,12 @@ import pytest
 from solver_cases import judged, words
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.certificate import gram_matrix
-from svmrepro.solvers.compilation import fixed_point, fixed_point_rows
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order, smo_newton
 from svmrepro.solvers.decomposition._fixed_gradient import UNIT
 from svmrepro.solvers.decomposition._restoring import gradient_error
 from svmrepro.solvers.registry import get
+from svmrepro.solvers.vector_code import fixed_point, fixed_point_rows
 
 
 @compiled()

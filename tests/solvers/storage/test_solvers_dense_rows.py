@@ -12,7 +12,7 @@ from svmrepro.solvers import Kernel, Problem
 from svmrepro.solvers.caches import example_levels as levels
 from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
-from svmrepro.solvers.compilation.vector_loops import TOGETHER, features_for_bytes
+from svmrepro.solvers.vector_code.vector_loops import TOGETHER, features_for_bytes
 
 LEAST = features_for_bytes()
 needs_bytes = pytest.mark.skipif(not np.isfinite(LEAST), reason="no instruction multiplies bytes")

@@ -11,10 +11,10 @@ from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches import single_rows
 from svmrepro.solvers.caches.bit_columns import STRETCH
-from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _restoring as restorings
 from svmrepro.solvers.decomposition import second_order, smo_newton
+from svmrepro.solvers.vector_code.vector_loops import TILE, TOGETHER
 
 
 def noisy(n: int, d: int, seed: int = 0, shift: float = 0.0) -> tuple[Any, Any]:

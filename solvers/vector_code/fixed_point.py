@@ -38,7 +38,7 @@ from svmrepro.solvers.compilation.llvm_code import (
     store,
 )
 from svmrepro.solvers.compilation.processor import has
-from svmrepro.solvers.compilation.table_lookup import byte_tables, look_up_by_bytes, look_up_by_element
+from svmrepro.solvers.vector_code.table_lookup import byte_tables, look_up_by_bytes, look_up_by_element
 
 LEAST, MOST = -(2**31), 2**31 - 1
 _REACHES = 32, 64, 128  # entries of a table that one, two and four instructions reach

@@ -1,6 +1,6 @@
 """Vector loops for `decomposition._fixed_gradient`, for kernel rows in single precision.
 
-The counterpart of :mod:`svmrepro.solvers.compilation.fixed_point`, whose rows are distances.
+The counterpart of :mod:`svmrepro.solvers.vector_code.fixed_point`, whose rows are distances.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from svmrepro.solvers.compilation.fixed_point import extremes_in_python, largest_of, may, start_extremes
 from svmrepro.solvers.compilation.llvm_code import (
     BITS,
     BYTE,
@@ -32,6 +31,7 @@ from svmrepro.solvers.compilation.llvm_code import (
     spread,
     store,
 )
+from svmrepro.solvers.vector_code.fixed_point import extremes_in_python, largest_of, may, start_extremes
 
 _ALMOST = 1.0 - 2.0**-20  # more than the rounding of both sides of a comparison of gains
 
@@ -67,7 +67,7 @@ def _move(
     Returns
     -------
     tuple of int64
-        As :data:`svmrepro.solvers.compilation.fixed_point.move`.
+        As :data:`svmrepro.solvers.vector_code.fixed_point.move`.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -32,7 +32,7 @@ from svmrepro.solvers.compilation.llvm_code import (
     times_power,
 )
 from svmrepro.solvers.compilation.processor import lanes as lanes_of
-from svmrepro.solvers.compilation.vector_loops import TILE, TOGETHER
+from svmrepro.solvers.vector_code.vector_loops import TILE, TOGETHER
 
 POWER_ERROR = 3.0
 """Largest relative error of a power of two, in units of the rounding to single precision."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from svmrepro.solvers.compilation.compiled import compiled
-from svmrepro.solvers.compilation.table_lookup import reaching
+from svmrepro.solvers.vector_code.table_lookup import reaching
 
 
 @compiled()
