@@ -128,7 +128,7 @@ def advance(run: DualDescentRun, work: int, step_limit: int) -> str | None:
         return None
     if run.task == "score":
         return _judge(run) if run.passes.score(run.at, run.f, work) else None
-    return _renewed(run) if run.passes.add(run.problem.y * run.alpha, run.v, work) else None
+    return _renewed(run) if run.passes.add(run.problem.y * run.alpha, run.v[np.newaxis], work) else None
 
 
 def _begin_check(run: DualDescentRun) -> None:
