@@ -197,7 +197,7 @@ def steps(run: DualDescentRun) -> int:
 def finish(run: DualDescentRun, status: str) -> Solution:
     """Return the best weights and the multipliers; before the end, the mean weights may be the best."""
     if status != OPTIMAL and run.task == "renew":
-        while not run.passes.add(run.problem.y * run.alpha, run.v, 2**62):
+        while not run.passes.add(run.problem.y * run.alpha, run.v[np.newaxis], 2**62):
             pass
     if status != OPTIMAL and math.isfinite(float(run.v @ run.v)):
         if run.task != "score":  # a score that has begun is finished at its own point
