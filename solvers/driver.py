@@ -72,10 +72,10 @@ def solve(
         Largest number of steps; by default LIBSVM's limit, max(10^7, 100 n). ``math.inf`` removes it; steps
         that zigzag on ill-conditioned problems may then never end.
     progress : callable, optional
-        Called after each slice with (CPU seconds, steps, dual objective). Cutting-plane solvers pass their
-        lower bound as the objective.
+        Called after each slice with (seconds as limited, steps, dual objective). Cutting-plane solvers pass
+        their lower bound as the objective.
     trace : bool
-        Whether to record (CPU seconds, the same objective) after each slice.
+        Whether to record (the same seconds, the same objective) after each slice.
     start : array_like, shape (n,), or Start, optional
         Feasible initial multipliers, for solvers with ``SOLVERS[name].starts``, in the order and number of
         the solution's ``alpha``: one for each pair from ``svmlight-ordinal``. All 0 by default. The gradient

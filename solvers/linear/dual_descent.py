@@ -168,6 +168,7 @@ def _renewed(run: DualDescentRun) -> str | None:
     if run.closed:
         return OPTIMAL
     if run.futile >= _FUTILE:
+        run.task = "sweep"  # v is complete
         return STALLED
     _continue(run)
     return None

@@ -357,6 +357,14 @@ def entries_of(store: Store) -> int:
     return int(whole + store.indptr[-1])
 
 
+def entries_by_row(block: Block) -> npt.NDArray[np.int64]:
+    """Return how many entries each row of a block stores; all are the same if rows are stored whole."""
+    rows, indptr = block.last - block.first, block.store.indptr
+    if indptr.size == 1:
+        return np.full(rows, entries_of(block.store) // max(rows, 1))
+    return np.diff(indptr)
+
+
 def prepare(problem: Any, eps: float = 0.0) -> Layout:
     """Return the layout of a problem, built at the first call; it is the same for any ``eps``."""
     layout: Layout = problem.layout("passes", _build)

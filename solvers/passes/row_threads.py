@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+import weakref
+from collections.abc import Callable, Iterator
+from itertools import count
+from queue import SimpleQueue
+from typing import Any
 
 from svmrepro.solvers.compilation.processor import processors
-
-T = TypeVar("T")
 
 
 class RowThreads:
     """Threads that do parts of a pass beside the thread that runs it.
 
-    They end when this object is no longer used. What they call must not hold Python's lock.
+    A part is done by whichever thread takes it first, so nobody waits for a helper that has not begun, could
+    not be started, or is in another process since a fork. Helpers end when this object is no longer used.
 
     Parameters
     ----------
@@ -25,35 +27,89 @@ class RowThreads:
     Attributes
     ----------
     helped, divided : float
-        CPU seconds of the helper threads, and of all threads in parts that were handed out.
+        CPU seconds of the helper threads, and of all threads in parts that were done side by side.
     """
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
         self.helped = self.divided = 0.0
-        helpers = min(parts, processors()) - 1
-        self._pool = ThreadPoolExecutor(helpers, "svmrepro") if helpers else None
+        self._helpers = min(parts, processors()) - 1
+        self._passes: SimpleQueue[_Pass | None] = SimpleQueue()
+        self._started = False
 
-    def run(self, do: Callable[[int], T], worthwhile: bool) -> list[T]:
-        """Return ``do(part)`` for each part; side by side if that is ``worthwhile``."""
-        if self._pool is None or not worthwhile:
+    def run(self, do: Callable[[int], Any], worthwhile: bool) -> list[Any]:
+        """Return ``do(part)`` for each part; side by side if that is ``worthwhile``.
+
+        ``do`` must release Python's lock where it works.
+        """
+        if self._helpers < 1 or not worthwhile:
             return [do(part) for part in range(self.parts)]
-        others = [self._pool.submit(_timed, do, part) for part in range(1, self.parts)]
-        own = {0: _timed(do, 0)}
-        for part in range(self.parts - 1, 0, -1):
-            if others[part - 1].cancel():  # no helper has begun it
-                own[part] = _timed(do, part)
-        results = []
-        for part in range(self.parts):
-            result, seconds = own[part] if part in own else others[part - 1].result()
-            self.helped += 0.0 if part in own else seconds
-            self.divided += seconds
-            results.append(result)
-        return results
+        self._start()
+        work = _Pass(do, self.parts)
+        for _ in range(self._helpers):
+            self._passes.put(work)
+        results = {}
+        try:
+            for part, result, seconds in work.take_parts():
+                results[part] = result
+                self.divided += seconds
+            while len(results) < self.parts:
+                part, result, seconds = work.answer()
+                results[part] = result
+                self.divided += seconds
+                self.helped += seconds
+        finally:  # after an interrupt or an error, too, helpers need not begin another part
+            work.parts = 0
+        return [results[part] for part in range(self.parts)]
+
+    def _start(self) -> None:
+        """Start the helpers at the first call."""
+        if self._started:
+            return
+        self._started = True
+        for _ in range(self._helpers):
+            helper = threading.Thread(target=_help, args=(self._passes,), name="svmrepro-rows", daemon=True)
+            try:
+                helper.start()
+            except RuntimeError:  # no more threads are to be had: those that there are do the parts
+                return
+            weakref.finalize(self, self._passes.put, None)
 
 
-def _timed(do: Callable[[int], T], part: int) -> tuple[T, float]:
-    """Return ``do(part)`` and its CPU seconds."""
-    began = time.thread_time()
-    result = do(part)
-    return result, time.thread_time() - began
+class _Pass:
+    """A pass, of whose parts each is taken by one thread."""
+
+    def __init__(self, do: Callable[[int], Any], parts: int) -> None:
+        self.parts = parts
+        self._do, self._numbers = do, count()
+        self._answers: SimpleQueue[tuple[int, Any, float] | BaseException] = SimpleQueue()
+
+    def take_parts(self) -> Iterator[tuple[int, Any, float]]:
+        """Do the parts that nobody has taken; yield each with its result and CPU seconds."""
+        while (part := next(self._numbers)) < self.parts:
+            began = time.thread_time()
+            result = self._do(part)
+            yield part, result, time.thread_time() - began
+
+    def help(self) -> None:
+        """Do the parts that nobody has taken, for :meth:`answer`."""
+        try:
+            for done in self.take_parts():
+                self._answers.put(done)
+        except BaseException as error:
+            self.parts = 0
+            self._answers.put(error)
+
+    def answer(self) -> tuple[int, Any, float]:
+        """Wait for a part that a helper has taken; return it as `take_parts` does, or raise its error."""
+        found = self._answers.get()
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+
+def _help(passes: SimpleQueue[_Pass | None]) -> None:
+    """Help with each pass until there are no more."""
+    while (work := passes.get()) is not None:
+        work.help()
+        del work  # it would keep the run alive, for whose end this thread waits

@@ -1,12 +1,13 @@
 """Passes of cutting-plane runs, in slices of rows; on a cluster, a slice takes rows of every block.
 
-With several threads, each has its part of the rows, and its own sum over them. The parts and the order in
-which their sums are added depend on the number of threads that was asked for, and on nothing else.
+With several threads, a pass is divided into as many parts, each with a sum of its own. The parts and the
+order in which their sums are added depend on the number of threads that was asked for, and on nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ Vector = npt.NDArray[np.float64]
 Visit: TypeAlias = Callable[[int, row_passes.Block, int, int], tuple[int, int]]
 
 _LEAST = 20_000  # entries from which on a slice of a part is worth handing to a thread
+_MOST_PARTS = 64  # each has a sum as long as w
 
 
 class Weights:
@@ -109,9 +111,9 @@ class SlicedPasses:
     touched : int
         Entries read.
     at : int
-        The row at which a pass continues, counted from the first row of each part.
+        The row at which a pass continues, counted in the longest part; others are as far in proportion.
     parts : int
-        In how many parts of consecutive rows a pass is divided.
+        In how many parts a pass is divided, of consecutive rows with about as many entries each.
     threads : RowThreads
         The threads, and their time.
 
@@ -133,8 +135,9 @@ class SlicedPasses:
             self._spread.done = 0.0
             if threads > 1:
                 raise ValueError("threads must be 1 for examples on a cluster: its workers divide the passes")
-        self.parts = min(threads, problem.n)
-        self._borders = [part * self.n // self.parts for part in range(self.parts + 1)]
+        self._borders = _borders(self.layout, self.n, min(threads, self.n, _MOST_PARTS))
+        self.parts = len(self._borders) - 1
+        self._longest = max(last - first for first, last in pairwise(self._borders))
         self.threads = RowThreads(self.parts)
 
     def score(self, w: Vector, f: Vector, work: int) -> bool:
@@ -212,33 +215,46 @@ class SlicedPasses:
 
     def _visit(self, work: int, visit: Visit) -> int:
         """Visit the next ``work`` entries, and as many of each further part; return the violators found."""
-        rows = max(int(work / self._entries_a_row), 64)
+        entries_a_row = self._entries_a_row * self.n / (self.parts * self._longest)  # of the longest part
+        until = min(self.at + max(int(work / entries_a_row), 64), self._longest)
 
         def one(part: int) -> tuple[int, int]:
             touched = count = 0
-            for block, first, last in self._pieces(part, rows):
+            for block, first, last in self._pieces(part, until):
                 read, violators = visit(part, block, first, last)
                 touched += read
                 count += violators
             return touched, count
 
-        left = min(rows, self._borders[1] - self.at)
-        results = self.threads.run(one, left * self._entries_a_row >= _LEAST)
-        self.at += rows
+        results = self.threads.run(one, (until - self.at) * entries_a_row >= _LEAST)
+        self.at = until
         self.touched += sum(touched for touched, _ in results)
         return sum(count for _, count in results)
 
-    def _pieces(self, part: int, rows: int) -> Iterator[tuple[row_passes.Block, int, int]]:
-        """Yield the next rows of a part as blocks, each with a first and a last row."""
-        first = self._borders[part] + self.at
-        last = min(first + rows, self._borders[part + 1])
+    def _pieces(self, part: int, until: int) -> Iterator[tuple[row_passes.Block, int, int]]:
+        """Yield a part's next rows as blocks, each with a first and a last row."""
+        begin, end = self._borders[part], self._borders[part + 1]
+        first, last = (begin + (end - begin) * at // self._longest for at in (self.at, until))
         for block in self.layout.blocks:
             if block.first < last and first < block.last:
                 yield block, max(first, block.first) - block.first, min(last, block.last) - block.first
 
     def _over(self) -> bool:
         """Tell whether the pass is complete; if so, reset for the next one."""
-        if any(self.at < last - first for first, last in zip(self._borders, self._borders[1:], strict=False)):
+        if self.at < self._longest:
             return False
         self.at = 0
         return True
+
+
+def _borders(layout: row_passes.Layout, n: int, parts: int) -> list[int]:
+    """Return the first row of each part, and the number n of rows; no part is empty."""
+    if parts == 1:
+        return [0, n]
+    rows = [row_passes.entries_by_row(block) for block in layout.blocks]
+    before = np.cumsum(np.concatenate(rows) + 1)  # a row without entries takes time, too
+    borders = [0]
+    for part in range(1, parts):
+        border = int(np.searchsorted(before, before[-1] * part // parts, side="right"))
+        borders.append(min(max(border, borders[-1] + 1), n - parts + part))
+    return [*borders, n]

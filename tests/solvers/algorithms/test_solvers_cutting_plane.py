@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ from solver_cases import KERNELS, dense, differences, in_slices, judged, make_ca
 from svmrepro.solvers import Blocks, Problem, Solution, certify, solve
 from svmrepro.solvers.certificate._pairs import pair_loss
 from svmrepro.solvers.cutting_planes._pair_counts import PairCounts
-from svmrepro.solvers.passes import row_threads, sliced_passes
+from svmrepro.solvers.passes import row_passes, row_threads, sliced_passes
 
 CLASSIFIERS = ("svmperf", "ocas")
 NAMES = (*CLASSIFIERS, "svmperf-ordinal")
@@ -235,41 +238,53 @@ def test_iterations_are_within_the_bound_of_lemma_2(name: str, reach: float) -> 
         assert solution.status == "optimal" and solution.iterations <= bound
 
 
-def text(blocks: bool = False) -> Problem:
+def text(kind: str = "csr") -> Problem:
+    """Sparse examples of very unequal lengths, the long ones last; or others, stored in another way."""
     rng = np.random.default_rng(7)
-    X = sp.random(3000, 400, density=0.05, format="csr", random_state=7, data_rvs=rng.standard_normal)
-    y = np.where(X @ rng.normal(size=400) + 0.3 * rng.normal(size=3000) > 0.1, 1.0, -1.0)
-    return Problem(Blocks([X[:700], X[700:710], X[710:]]) if blocks else X, y, 0.01, bias=False)
+    n, d = 3000, 200
+    density = np.linspace(0.0, 0.1, n)[:, np.newaxis]
+    X = (rng.random((n, d)) < density) * (1.0 if kind in ("bits", "index") else rng.normal(size=(n, d)))
+    y = np.where(X @ rng.normal(size=d) + 0.3 * rng.normal(size=n) > 0.1, 1.0, -1.0)
+    C = rng.uniform(0.01, 0.03, size=n) if kind == "weights" else 0.02
+    if kind.startswith("blocks"):
+        sparse = sp.csr_array(X.astype(np.float32 if kind == "blocks, single" else np.float64))
+        return Problem(Blocks([sparse[:700], sparse[700:710], sparse[710:]]), y, C, bias=False)
+    return Problem(X, y, C, bias=False, storage="csr" if kind == "weights" else kind)
 
 
 @pytest.fixture
 def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many there are, and slices so small that hardly any is worthwhile."""
+    """However many there are, three are used, and for slices however small."""
     monkeypatch.setattr(row_threads, "processors", lambda: 3)
     monkeypatch.setattr(sliced_passes, "_LEAST", 1)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("blocks", [False, True])
+KINDS = ["csr", "blocks", "blocks, single", "dense", "bits", "index", "weights"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, kind) for name in NAMES for kind in KINDS if (name, kind) != ("svmperf-ordinal", "weights")],
+)
 def test_threads_divide_the_passes(
-    name: str, blocks: bool, three_processors: None, monkeypatch: pytest.MonkeyPatch
+    name: str, kind: str, three_processors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem = text(blocks)
-    one, first = judged(problem, name, 1e-4)
+    problem, options = text(kind), {} if name == "svmperf-ordinal" else {"keep_alpha": True}
+    one, first = judged(problem, name, 1e-4, **options)
     assert "divided_share" not in one.info
-    for threads in (2, 3, 7):
-        other, second = judged(problem, name, 1e-4, threads=threads)
+    for threads in (2, 7):
+        other, second = judged(problem, name, 1e-4, threads=threads, **options)
         # The sums are in another order, so only the last digits may differ.
         assert other.weights == pytest.approx(one.weights, abs=1e-3 * float(np.abs(one.weights).max()))
         assert second.primal == pytest.approx(first.primal, rel=1e-4)
         assert 0.0 < other.info["divided_share"] <= 1.0
-    # They are in the same order however the passes are cut, and by whomever they are done.
-    in_slices(monkeypatch, 1003)
+    # They are in the same order however the passes are cut, and whoever does a part.
+    in_slices(monkeypatch, 2503)
     monkeypatch.setattr(row_threads, "processors", lambda: 1)
-    again = solve(problem, name, eps=1e-4, threads=7)
+    again = solve(problem, name, eps=1e-4, threads=7, **options)
     assert np.array_equal(again.weights, other.weights)
     assert (again.iterations, again.work["nonzeros"]) == (other.iterations, other.work["nonzeros"])
-    assert again.cpu_seconds > 0.0 and "divided_share" not in again.info
+    assert "divided_share" not in again.info
 
 
 def test_more_threads_than_examples(three_processors: None) -> None:
@@ -278,33 +293,91 @@ def test_more_threads_than_examples(three_processors: None) -> None:
         assert solve(few, name, threads=16).status == "optimal"
 
 
-def test_a_part_that_no_helper_has_begun_is_done_by_the_thread_that_waits(three_processors: None) -> None:
-    threads = row_threads.RowThreads(3)
-    hold, begun = threading.Event(), threading.Barrier(3)
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_have_about_as_many_entries_each(kind: str) -> None:
+    problem = text(kind)
+    data = sliced_passes.SlicedPasses(problem, 1000)
+    assert data.parts == 64
+    rows = np.concatenate([row_passes.entries_by_row(block) for block in data.layout.blocks]) + 1
+    borders = data._borders
+    assert (borders[0], borders[-1]) == (0, problem.n) and (np.diff(borders) > 0).all()
+    shares = np.add.reduceat(rows, borders[:-1])
+    assert (np.abs(shares - rows.sum() / 64) <= rows.max()).all()
 
-    def wait() -> None:
-        begun.wait()
-        hold.wait()
 
+def test_the_thread_that_waits_does_the_parts_that_no_helper_has_taken(
+    three_processors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def who(part: int) -> tuple[int, threading.Thread]:
+        return part, threading.current_thread()
+
+    alone = [(part, threading.current_thread()) for part in range(5)]
+    busy, hold = row_threads.RowThreads(5), threading.Event()
+    busy._start()
     for _ in range(2):  # both helpers are busy
-        threads._pool.submit(wait)  # type: ignore[union-attr]
-    begun.wait()
+        busy._passes.put(SimpleNamespace(help=hold.wait))  # type: ignore[arg-type]
     try:
-        who = threads.run(lambda part: (part, threading.current_thread()), True)
+        assert busy.run(who, True) == alone
     finally:
         hold.set()
-    assert who == [(part, threading.current_thread()) for part in range(3)]
-    assert threads.helped == 0.0
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    refused = row_threads.RowThreads(5)
+    assert refused.run(who, True) == alone and refused.run(who, True) == alone
+    assert busy.helped == refused.helped == 0.0 < refused.divided
 
 
 def test_helper_threads_end_with_the_run(three_processors: None) -> None:
-    assert solve(text(), "ocas", threads=3, iteration_limit=2).status == "iteration_limit"
+    found = solve(text(), "ocas", threads=3, iteration_limit=2)
+    assert found.status == "iteration_limit" and found.info["divided_share"] > 0
     deadline = time.monotonic() + 30
-    while any(thread.name.startswith("svmrepro_") for thread in threading.enumerate()):
+    while any(thread.name == "svmrepro-rows" for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_what_a_helper_raises_is_raised(three_processors: None) -> None:
-    with pytest.raises(ZeroDivisionError):
-        row_threads.RowThreads(2).run(lambda part: 1 // (1 - part), True)
+@pytest.mark.parametrize("by_main", [True, False])
+def test_an_error_ends_a_pass_for_all(by_main: bool, three_processors: None) -> None:
+    main, raised, taken = threading.current_thread(), threading.Event(), []
+
+    def do(part: int) -> None:
+        taken.append(part)
+        if (threading.current_thread() is main) == by_main:
+            raised.set()
+            raise KeyboardInterrupt
+        raised.wait(30)
+
+    with pytest.raises(KeyboardInterrupt):
+        row_threads.RowThreads(50).run(do, True)
+    time.sleep(0.05)
+    assert len(taken) < 50
+
+
+ENDED = """
+import threading
+import numpy as np
+from svmrepro.solvers import Problem, solve
+from svmrepro.solvers.passes import row_passes, row_threads, sliced_passes
+
+row_threads.processors, sliced_passes._LEAST = lambda: 2, 1
+main = threading.current_thread()
+
+
+def go():
+    main.join()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    solution = solve(Problem(X, np.sign(X[:, 0] + rng.normal(size=500)), 1.0, bias=False), "ocas", threads=2)
+    print(solution.status)
+
+
+threading.Thread(target=go).start()
+"""
+
+
+def test_a_thread_may_solve_when_the_main_one_has_ended() -> None:
+    done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, check=False)
+    assert done.stdout == "optimal\n", done.stderr

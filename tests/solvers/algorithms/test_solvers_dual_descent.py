@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import STORAGES, cloud, judged, objective, words
 from svmrepro.solvers import Problem, solve
+from svmrepro.solvers.linear import dual_descent
 
 NAME = "dual-descent"
 
@@ -65,11 +66,22 @@ def test_more_than_doubles_hold(C: float) -> None:
         assert gap(problem, solution) <= 2e-3
 
 
-def test_a_tolerance_below_rounding_is_not_claimed() -> None:
+def test_a_tolerance_below_rounding_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = []
+
+    def finish(run: Any, status: str) -> Any:
+        ends.append(run)
+        return end(run, status)
+
+    end = dual_descent.finish
+    monkeypatch.setattr(dual_descent, "finish", finish)
     problem = example(C=10.0)
     solution = solve(problem, NAME, eps=1e-17, iteration_limit=100_000)
     assert solution.status in ("stalled", "iteration_limit")
     assert gap(problem, solution) <= 1e-6
+    (run,) = ends
+    v = run.passes.layout.outside(run.v)
+    assert v == pytest.approx(problem.X.T @ (problem.y * solution.alpha), rel=1e-9, abs=1e-12)
 
 
 def test_empty_rows_are_at_their_bound() -> None:
