@@ -67,6 +67,11 @@ def test_what_snakemake_cannot_make_is_told_in_our_words():
     refused = "[Errno 13] Permission denied: 'data/available'"
     said = f"WorkflowError:\nFailed to create output directory data/available. PermissionError: {refused}"
     assert run_progress._plain(said) == "cannot write data/available: permission denied"
+    full = (
+        "([Errno 28] No space left on device). Please ensure write permissions for the directory a/.snakemake"
+    )
+    said = f"WorkflowError:\nError recording metadata for finished job {full}"
+    assert run_progress._plain(said) == "cannot write into a/.snakemake: no space left on device"
 
 
 def test_a_folder_that_is_a_file_is_named(tmp_path):
@@ -87,7 +92,7 @@ def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
     ended = ran(*private, script, "sh", *words_of(*RUN), env=environment())
     assert ended.returncode == 1 and "Traceback" not in ended.stderr
     (line,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
-    # Either a file of the run or Numba's compiled code did not fit.
+    # What did not fit is a file of the run, Numba's compiled code, or what Snakemake records.
     assert line.startswith(("error: cannot write results/", f"error: cannot write into {tmp_path}")), line
     assert line.endswith(": no space left on device")
 

@@ -191,6 +191,11 @@ def _plain(text: str) -> str:
     refused = re.search(r"Failed to create output directory (\S+)\. \w+: \[Errno \d+\] ([^:]+):", text)
     if refused:
         return f"cannot write {refused[1]}: {refused[2].lower()}"
+    unrecorded = re.search(
+        r"recording metadata .*?\(\[Errno \d+\] ([^:)]+).*?directory (\S+)", text, re.DOTALL
+    )
+    if unrecorded:
+        return f"cannot write into {unrecorded[2]}: {unrecorded[1].lower()}"
     return one_line(ValueError(text.removeprefix("WorkflowError:")))
 
 
