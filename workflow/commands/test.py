@@ -7,6 +7,7 @@ busy, because some tests mostly wait.
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import time
@@ -65,6 +66,8 @@ TASKS: dict[str, dict[str, Commands]] = {
     "compile": {"libraries": LIBRARIES, "smoke and report": REPORT, "engine": ENGINE},
     "libraries": {"torture": TORTURE, "sums": SUMS},
 }
+#: The longest chain of tasks. The others run at a lower priority, so that they do not hold it up.
+_CHAIN = ("compile", "libraries")
 
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
@@ -81,7 +84,7 @@ def _run_tasks() -> int:
     """Run the tasks in parallel, print the output of each when it ends, and return the largest exit code."""
     largest = 0
     with ThreadPoolExecutor(3) as pool:
-        running = {pool.submit(_task, commands): name for name, commands in TASKS[""].items()}
+        running = {pool.submit(_task, name, commands): name for name, commands in TASKS[""].items()}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
                 name, (code, seconds, said) = running.pop(done), done.result()
@@ -89,17 +92,20 @@ def _run_tasks() -> int:
                 largest = max(largest, code)
                 if not code:
                     next_ones = TASKS.get(name, {})
-                    running |= {pool.submit(_task, commands): each for each, commands in next_ones.items()}
+                    running |= {
+                        pool.submit(_task, each, commands): each for each, commands in next_ones.items()
+                    }
     return largest
 
 
-def _task(commands: Commands) -> tuple[int, float, str]:
+def _task(name: str, commands: Commands) -> tuple[int, float, str]:
     """Run commands until one fails; return the exit code of the last, the seconds, and all output."""
     began, said, code = time.monotonic(), "", 0
+    priority = () if name in _CHAIN or not shutil.which("nice") else ("nice", "-n", "5")
     for words in commands:
         print(f"svmrepro test: {' '.join(words)[:100]}", file=sys.stderr)
         ended = subprocess.run(
-            words,
+            [*priority, *words],
             cwd=checkout.ROOT,
             env=checkout.environment(),
             stdout=subprocess.PIPE,
