@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -13,7 +14,13 @@ def processors() -> int:
 
 def has(context: Any, feature: str) -> bool:
     """Tell whether code may use a feature, by LLVM's name for it; ``context`` is numba's."""
-    return f"+{feature}" in context.codegen().magic_tuple()[2].split(",")
+    return f"+{feature}" in _features(context)
+
+
+@functools.lru_cache(maxsize=8)  # LLVM takes 0.1 ms or more to tell, and a run asks four times
+def _features(context: Any) -> frozenset[str]:
+    """Return the features that code may use, with their signs."""
+    return frozenset(context.codegen().magic_tuple()[2].split(","))
 
 
 def lanes(context: Any, bits: int) -> int:
