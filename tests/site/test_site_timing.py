@@ -67,7 +67,9 @@ def test_the_page_of_a_run_repeats_the_warnings(run, tmp_path):
     (folder / PAPER).mkdir(parents=True)
     (folder / "check.json").write_text(json.dumps({"claims": {}, "rows": []}))
     (folder / PAPER / "claims.csv").write_bytes((run / PAPER / "claims.csv").read_bytes())
-    records(folder, {"noise": QUIET | {"governor": "powersave"}})
+    other = {"noise": QUIET, "machine": MACHINE | {"cpu": "Another one"}}
+    records(folder, other, *[{"noise": QUIET | {"governor": "powersave"}}] * 2)
     write_site([folder], out)
-    assert "governor: powersave" in (out / "smoke" / "index.html").read_text()
+    page = (out / "smoke" / "index.html").read_text()
+    assert "governor: powersave" in page and "<dd>A processor, Another one</dd>" in page
     assert "The frequency follows the load." in (out / "smoke" / "machine.html").read_text()

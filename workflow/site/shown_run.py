@@ -259,9 +259,10 @@ class ShownRun(_Tallied):
 
     @cached_property
     def machine(self) -> str:
-        """The processor or processors, or ""."""
-        found = (str((each.get("machine") or {}).get("machine.cpu", "")) for each in self._papers_of_record)
-        return ", ".join(filter(None, dict.fromkeys(found)))
+        """The processor or processors, the one of most measurements first, or ""."""
+        measured = [str((record.fields.get("machine") or {}).get("cpu", "")) for record in self.records]
+        checked = [str((each.get("machine") or {}).get("machine.cpu", "")) for each in self._papers_of_record]
+        return ", ".join(filter(None, dict(Counter(measured or checked).most_common())))
 
     @property
     def _papers_of_record(self) -> list[Mapping[str, Any]]:
