@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
@@ -258,15 +261,49 @@ class Results:
         return said
 
 
+_Read = TypeVar("_Read")
+
+
+def _once(read: Callable[[Path], _Read]) -> Callable[[Path], _Read]:
+    """Return a reader that reads a file again only if it was replaced since; what it returns is shared.
+
+    A step makes many tables and figures from the same files. About as much is kept as one paper has.
+    """
+
+    @lru_cache(64)
+    def kept(path: Path, version: tuple[int, ...]) -> _Read:
+        return read(path)
+
+    def reader(path: Path) -> _Read:
+        if not path.is_file():
+            return read(path)  # to say what is wrong
+        found = path.stat()
+        return kept(path, (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size))
+
+    return reader
+
+
+_runs = _once(lambda path: read_runs([path]).runs)
+_fits = _once(lambda path: read_fits([path]))
+_ratios = _once(lambda path: read_ratios([path]))
+
+
+def runs_of(files: Iterable[Path]) -> Runs:
+    """Read ``measurements.csv`` files as `read_runs` does, each only once."""
+    return Runs(tuple(run for path in files for run in _runs(path)))
+
+
 def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
     """Read the measurements and fits of some experiments of a paper."""
     names = list(experiments)
     return Results(
         config=config,
         paper=config.papers[paper],
-        runs=read_runs(paths.measurements(config, paper, name) for name in names),
-        fits=read_fits(paths.fits(config, paper, name) for name in names),
-        ratios=read_ratios(paths.ratios(config, paper, name) for name in names),
+        runs=runs_of(paths.measurements(config, paper, name) for name in names),
+        fits={key: fit for name in names for key, fit in _fits(paths.fits(config, paper, name)).items()},
+        ratios={
+            key: ratio for name in names for key, ratio in _ratios(paths.ratios(config, paper, name)).items()
+        },
         numbers=PaperNumbers(paths.config_dir() / "papers", paper),
     )
 

@@ -81,7 +81,7 @@ class MeasuredRun:
         """Whether the seconds of this run are doubtful (other load on the machine)."""
         return self.fields["flagged"].lower() in ("true", "1")
 
-    @property
+    @cached_property
     def solved(self) -> bool:
         """Whether the run ended at an optimum confirmed by its certificate."""
         return self.status == "optimal" and self.fields.get("certificate.passed", "").lower() in ("true", "1")
@@ -91,7 +91,7 @@ class MeasuredRun:
         """Process, seed and repeat: two runs must share these for their ratio to be formed."""
         return (self.fields.get("run_id", ""), self.fields.get("seed", ""), self.fields["repeat"])
 
-    @property
+    @cached_property
     def hardware(self) -> str:
         """Hardware of the run as far as it affects seconds: processor, cores, memory; "" if unknown."""
         memory = self.number("machine.memory_bytes")

@@ -58,6 +58,8 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "svmrepro",
     "svg.fonttype": "path",
     "path.simplify": False,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
 }
 
 
@@ -244,4 +246,5 @@ def write(figure: Figure, files: Mapping[str, Path]) -> None:
     for form, path in files.items():
         with atomic_path(path) as temporary:
             save(figure, temporary, form)
-        figure.set_layout_engine("none")
+        # Not "none": an engine, even one that does nothing, costs one more drawing without output.
+        figure.set_layout_engine(None)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, compare_contenders, fit_experiment
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.results import runs_of
 from svmrepro.workflow.analysis.tidy import collect_lines, mixed_protocols, to_csv
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_write
@@ -31,7 +31,7 @@ def write(config: Config, paper: str, experiment: str, lines: Sequence[Mapping[s
     measurements = paths.measurements(config, paper, experiment)
     atomic_write(measurements, to_csv(lines))
     described = config.papers[paper].experiments[experiment]
-    runs = read_runs([measurements])
+    runs = runs_of([measurements])
     fits = fit_experiment(runs, described, PaperNumbers(paths.config_dir() / "papers", paper))
     atomic_write(paths.fits(config, paper, experiment), to_csv(fits, FIT_COLUMNS))
     ratios = compare_contenders(runs, described)
