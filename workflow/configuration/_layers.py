@@ -52,6 +52,8 @@ class Layers:
         for key in reversed(into):
             part = {key: part}
         self._merge(self.content, part, "", ())
+        if at and at not in other._origins:  # nothing is there, as mostly
+            return
         for path, origin in other._origins.items():
             if path[: len(at)] == at:
                 self._origins[(*into, *path[len(at) :])] = origin

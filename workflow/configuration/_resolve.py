@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +61,7 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
         except ValueError as error:
             raise StepError(f"{origin}: {error}") from error
     layers = Layers()
-    base = read_yaml(folder / "config.yaml")
+    base = _read(folder / "config.yaml")
     layers.add(base, _shown(folder / "config.yaml"))
     if given.content.keys() >= base.keys():
         # A workflow that uses this one as a module hands over all of config.yaml, with its own changes.
@@ -69,7 +70,7 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
     scale = given.content.get("scale", DEFAULT_SCALE)
     if scale != DEFAULT_SCALE:
         path = _scale_file(folder, scale, given)
-        layers.add({**read_yaml(path), "scale": scale}, _shown(path))
+        layers.add({**_read(path), "scale": scale}, _shown(path))
     whole = layers.content.get("papers")
     layers.graft(given, (), ())
     settings = layers.convert(Settings)
@@ -104,6 +105,23 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
         papers=papers,
         partial=isinstance(whole, list) and not {*map(str, whole)} <= papers.keys(),
     )
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """Return the content of a configuration file, which is read again only if it has changed.
+
+    Layers copy its mappings; nothing changes its lists.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return read_yaml(path)  # to say what is wrong
+    return _read_once(path, text)
+
+
+@lru_cache(32)
+def _read_once(path: Path, text: bytes) -> Mapping[str, Any]:
+    return read_yaml(path)
 
 
 def _sizes_alone(settings: dict[str, Any]) -> None:
@@ -150,7 +168,7 @@ def _title(name: str, entry: object) -> str:
 def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     """Read a paper's file, with the configuration's overrides merged in."""
     file, layers = Layers(), Layers()
-    file.add(read_yaml(path), _shown(path))
+    file.add(_read(path), _shown(path))
     # Not validated yet, because validation follows the merge.
     entries = file.content.get("experiments")
     entries = entries if isinstance(entries, dict) else {}
