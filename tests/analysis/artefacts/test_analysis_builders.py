@@ -2,6 +2,7 @@
 
 import inspect
 from collections import defaultdict
+from functools import cache
 from typing import get_type_hints
 
 import pytest
@@ -16,6 +17,7 @@ from svmrepro.workflow.tables.layout.model import Table
 COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
 
 
+@cache
 def used_settings():
     """Return the settings of the papers' artefacts of each kind."""
     found = defaultdict(set)
