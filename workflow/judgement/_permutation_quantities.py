@@ -7,7 +7,7 @@ paper's file of printed numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from svmrepro.workflow.analysis.paired_contenders import (
@@ -18,10 +18,11 @@ from svmrepro.workflow.analysis.paired_contenders import (
     pair_up,
     problems,
 )
-from svmrepro.workflow.analysis.printed_numbers import snake
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU, processes
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
+from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.statistics import (
     FEWEST,
@@ -104,47 +105,41 @@ def _widened(
 
 def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     """Mean of ``above`` over mean of ``below``, of column ``of``, on the permutations that both solved."""
-    findings = []
-    for problem in _problems(results, spec):
-        contenders = (spec["below"], spec["above"])
+    contenders = (spec["below"], spec["above"])
+
+    def look(problem: PermutedProblem) -> Interval | str:
         pairing = pair_up(results, problem, contenders, spec["of"])
-        found: Interval | str = results.why_any_missing(problem.name, contenders, problem) or "no pairs"
-        if pairing.first:
-            found = mean_ratio(pairing.second, pairing.first)
-            if spec["of"] == CPU:
-                found = _widened(results, problem, contenders, found)
-        paper = _printed_ratio(results, problem, spec)
-        findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))
-    return findings
+        if not pairing.first:
+            return results.why_any_missing(problem.name, contenders, problem) or "no pairs"
+        found = mean_ratio(pairing.second, pairing.first)
+        return _widened(results, problem, contenders, found) if spec["of"] == CPU else found
+
+    return _by_problem(results, spec, look, printed.mean_ratios)
 
 
 def mean_per_example(results: Results, spec: Spec) -> list[Finding]:
     """Mean of column ``of`` over the permutations that ``contender`` solved, divided by n."""
-    findings = []
-    for problem in _problems(results, spec):
+
+    def look(problem: PermutedProblem) -> Interval | str:
         values = results.group(problem.name, spec["contender"], problem.n).values(spec["of"])
-        found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
-        if values and problem.n is not None:
-            found = mean_interval([value / problem.n for value in values])
-        column = f"{snake(spec['contender'])}_{'seconds' if spec['of'] == CPU else spec['of']}"
-        said = results.numbers.value(spec["table"], problem.name, problem.n_paper, column)
-        paper = said / problem.n_paper if said is not None and problem.n_paper else None
-        findings.append(Finding.of(_label(problem), found, paper, problem.name, problem.size))
-    return findings
+        if not values or problem.n is None:
+            return results.why_missing(problem.name, spec["contender"], problem)
+        return mean_interval([value / problem.n for value in values])
+
+    return _by_problem(results, spec, look, printed.mean_per_example)
 
 
 def spread(results: Results, spec: Spec) -> list[Finding]:
     """Largest over smallest value of column ``of`` over the permutations that ``contender`` solved."""
-    findings = []
-    for problem in _problems(results, spec):
+
+    def look(problem: PermutedProblem) -> Interval | str:
         values = results.group(problem.name, spec["contender"], problem.n).values(spec["of"])
-        found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
         if len(values) > 1 and min(values) > 0:
-            found = Interval.exact(max(values) / min(values))
-        elif values:
-            found = "one permutation"
-        findings.append(Finding.of(_label(problem), found, None, problem.name, problem.size))
-    return findings
+            return Interval.exact(max(values) / min(values))
+        reason = results.why_missing(problem.name, spec["contender"], problem)
+        return "one permutation" if values else reason
+
+    return _by_problem(results, spec, look)
 
 
 def printed_counts(results: Results, spec: Spec) -> list[Finding]:
@@ -153,8 +148,8 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     ``which``: support_vectors or bounded_support_vectors; or the paper's column with which the mean of the
     column ``of`` is compared.
     """
-    findings = []
-    for problem in _problems(results, spec):
+
+    def look(problem: PermutedProblem) -> Interval | str:
         said = results.numbers.value(spec["table"], problem.name, problem.n_printed, spec["which"])
         group = results.group(problem.name, spec["contender"], problem.n)
         if "of" in spec:
@@ -162,15 +157,14 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
             mean = mean_interval(values) if values else None
         else:
             mean = mean_count(group, spec["which"])
-        found: Interval | str = results.why_missing(problem.name, spec["contender"], problem)
         if problem.n is not None and problem.n_paper is None:
-            found = "not the paper's size"
-        elif not found and (said is None or mean is None):
-            found = "the paper has no number"
-        elif said is not None and mean is not None:
-            found = _off(mean if "of" in spec else Interval.exact(mean.value), said, spec.get("slack", 0))
-        findings.append(Finding.of(_label(problem), found, None, problem.name, problem.size))
-    return findings
+            return "not the paper's size"
+        if said is None or mean is None:
+            reason = results.why_missing(problem.name, spec["contender"], problem)
+            return reason or "the paper has no number"
+        return _off(mean if "of" in spec else Interval.exact(mean.value), said, spec.get("slack", 0))
+
+    return _by_problem(results, spec, look)
 
 
 def _off(mean: Interval, said: float, slack: float) -> Interval:
@@ -212,8 +206,21 @@ def _problems(results: Results, spec: Spec) -> list[PermutedProblem]:
     return problems(results, spec["experiments"], spec["table"])
 
 
-def _label(problem: PermutedProblem) -> str:
-    return f"{problem.title}, n = {problem.size:,}"
+def _by_problem(
+    results: Results,
+    spec: Spec,
+    look: Callable[[PermutedProblem], Interval | str],
+    paper: Callable[[PaperNumbers, Spec], list[Finding]] = lambda numbers, spec: [],
+) -> list[Finding]:
+    """Return a finding for each problem, with the one of the paper's that ``paper`` has at its size."""
+    findings = []
+    for problem in _problems(results, spec):
+        label = f"{problem.title}, n = {problem.size:,}"
+        theirs = paper(results.numbers, {**spec, "experiments": [problem.name]})
+        said = [item.interval.value for item in theirs if item.interval and item.n == problem.n_paper]
+        number = said[0] if said else None
+        findings.append(Finding.of(label, look(problem), number, problem.name, problem.size))
+    return findings
 
 
 def _printed_share(results: Results, spec: Spec) -> float | None:
@@ -226,12 +233,3 @@ def _printed_share(results: Results, spec: Spec) -> float | None:
     if spec["has"] != "less" or not texts or not all(map(all, texts)):
         return None
     return sum(marked == "yes" for marked, *_ in texts) / len(texts)
-
-
-def _printed_ratio(results: Results, problem: PermutedProblem, spec: Spec) -> float | None:
-    column = "seconds" if spec["of"] == CPU else spec["of"]
-    above, below = (
-        results.numbers.value(spec["table"], problem.name, problem.n_paper, f"{snake(spec[key])}_{column}")
-        for key in ("above", "below")
-    )
-    return above / below if above is not None and below else None

@@ -114,7 +114,8 @@ def problem_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     return findings
 
 
-def _mean_per_example(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def mean_per_example(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return the printed means of a contender, divided by n."""
     findings = []
     for name in spec["experiments"]:
         for n in numbers.sizes(name, spec["table"]):
@@ -182,7 +183,8 @@ def _significant(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     return [Finding(f"{marked} of {total} data sets", Interval.exact(marked / total))]
 
 
-def _mean_ratio(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def mean_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return the ratios of the printed means of two contenders."""
     table, quantity = spec["table"], _printed(spec["of"])
     findings = []
     for name in spec["experiments"]:
@@ -201,12 +203,12 @@ PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
     "exponent-difference": _exponent,
     "ratio": _ratio,
     "problem-ratio": problem_ratios,
-    "mean-per-example": _mean_per_example,
+    "mean-per-example": mean_per_example,
     "value": _value,
     "curve-optimum": _curve_optimum,
     "unfinished": _unfinished,
     "significant": _significant,
-    "mean-ratio": _mean_ratio,
+    "mean-ratio": mean_ratios,
 }
 """Kind -> function; a kind that is not listed cannot be asked of the paper's numbers."""
 
