@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.datasets.dataset import ExampleSet, sorted_csr
+from scipy import sparse
+from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.download.raw_files import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.files import locked, replacing
@@ -74,21 +75,15 @@ def _load(path: Path, entry: DownloadedEntry) -> ExampleSet | None:
 
 def _sparse(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | None:
     y, data, indices, indptr = parts
-    # Compiled code uses indices and pointers without bounds checks.
-    if (
-        not (_finite(y) and _finite(data))
-        or any(array.ndim != 1 for array in parts)
-        or any(array.dtype not in (np.int32, np.int64) for array in (indices, indptr))
-        or len(indptr) != len(y) + 1
-        or indptr[0] != 0
-        or not len(indices) == len(data) == indptr[-1]
-        or (np.diff(indptr) < 0).any()
-        or (len(indices) and (indices.min() < 0 or indices.max() >= features))
-        # Within each row the column indices rise.
-        or not np.isin(np.flatnonzero(indices[1:] <= indices[:-1]) + 1, indptr).all()
-    ):
+    if not (_finite(y) and _finite(data)) or y.ndim != 1 or {indices.dtype.kind, indptr.dtype.kind} != {"i"}:
         return None
-    return ExampleSet(X=sorted_csr((data, indices, indptr), (len(y), features)), y=y)
+    try:
+        # Compiled code uses indices and pointers without bounds checks.
+        X = sparse.csr_matrix((data, indices, indptr), shape=(len(y), features))
+        X.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError):
+        return None
+    return ExampleSet(X=X, y=y) if X.has_canonical_format and X.nnz == len(data) else None
 
 
 def _finite(array: npt.NDArray[Any]) -> bool:
