@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +62,10 @@ class Journal:
 def _repair(descriptor: int) -> int:
     """Remove an incomplete last line; return the remaining length."""
     end = os.fstat(descriptor).st_size
-    good = end
-    while good:
-        start = max(0, good - 4096)
-        found = os.pread(descriptor, good - start, start).rfind(b"\n")
-        if found >= 0:
-            good = start + found + 1
-            break
-        good = start
+    if not end:
+        return 0
+    with mmap(descriptor, end, access=ACCESS_READ) as content:
+        good = content.rfind(b"\n") + 1
     if good < end:
         os.ftruncate(descriptor, good)
     return good
