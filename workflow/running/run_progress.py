@@ -15,7 +15,6 @@ from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import duration
 from svmrepro.workflow.running.run_cost import RunCost
-from svmrepro.workflow.running.status_line import clock
 
 #: What is going on while jobs of a rule run, in the order in which it is told; other rules make artefacts.
 PHASES = {
@@ -97,7 +96,7 @@ class RunProgress:
             seconds = cost.left(at_once, self._compiled, passed)
             about = "" if seconds is None else f", about {duration(seconds)} left"
             counts = f"{runs}{self._done:,}/{cost.jobs:,} jobs"
-            return f"{clock(time.monotonic() - self._began)}{about} | {counts} | {what}"
+            return f"{duration(time.monotonic() - self._began)}{about} | {counts} | {what}"
 
     def experiments(self) -> list[Experiment]:
         """Return the experiments that were asked for, measured now or before."""

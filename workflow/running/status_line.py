@@ -68,10 +68,3 @@ class StatusLine:
         except (OSError, ValueError):
             # The terminal is gone; the run goes on without it.
             self._ended.set()
-
-
-def clock(seconds: float) -> str:
-    """Format a time that has passed: ``0:07``, ``12:30``, ``1:02:03``."""
-    whole = int(seconds)
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
