@@ -251,8 +251,7 @@ class Plan:
 
     def job_files(self, paper: str, experiment: str) -> list[str]:
         """Return the files of an experiment's jobs."""
-        jobs = self.jobs(paper, experiment)
-        return [str(paths.job_file(self.config, paper, experiment, name)) for name in jobs]
+        return [str(path) for path in paths.job_files(self.config, paper, experiment)]
 
     # -- analysis -----------------------------------------------------------------------------------
 
