@@ -12,14 +12,7 @@ from pathlib import Path
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers._parsing import (
-    NUMBER,
-    VALUE,
-    brief,
-    complain_of_number,
-    refuse_one_class,
-    show,
-)
+from svmrepro.datasets.readers._parsing import NUMBER, complain_of_number, refuse_one_class, show, sign_of
 from svmrepro.datasets.registry import Columns, Label
 
 # One match per line, in C, as for LIBSVM files; only a line that fails is examined field by field.
@@ -61,9 +54,7 @@ class _Parser:
 
     def __init__(self, features: int, labels: Mapping[Label, float | None], columns: Columns) -> None:
         self._features = features
-        self._numeric = {label: sign for label, sign in labels.items() if not isinstance(label, str)}
-        self._texts = {label.encode(): sign for label, sign in labels.items() if isinstance(label, str)}
-        self._expected = ", ".join(label if isinstance(label, str) else brief(label) for label in labels)
+        self._labels = labels
         self._label_first = columns.label == "first"
         self._missing = columns.missing.encode() if columns.missing is not None else None
         tables = [{text.encode(): value for text, value in table.items()} for table in columns.tables]
@@ -76,18 +67,11 @@ class _Parser:
             raise ValueError("empty line")
         if len(fields) != self._features + 1:
             raise ValueError(f"{len(fields)} fields where {self._features + 1} were expected")
-        sign = self._sign(fields.pop(0 if self._label_first else -1))
+        sign = sign_of(fields.pop(0 if self._label_first else -1).decode("utf-8", "replace"), self._labels)
         # Lines with a missing value are checked, too: they may contain other faults.
         known = [j for j, field in enumerate(fields) if field != self._missing]
         row = self._looked_up(fields, known) if self._tables else self._numbers(fields, known)
         return sign, row if len(known) == self._features else None
-
-    def _sign(self, label: bytes) -> float | None:
-        if label in self._texts:
-            return self._texts[label]
-        if VALUE.fullmatch(label) and float(label) in self._numeric:
-            return self._numeric[float(label)]
-        raise ValueError(f"label {show(label)} where one of {self._expected} was expected")
 
     def _shown(self, fields: Sequence[bytes], j: int) -> str:
         return f"column {j + 1 + self._label_first}: {show(fields[j])}"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import FloatArray
 from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.registry import Label
+
+Sign = TypeVar("Sign", float, float | None)
 
 NUMBER: Final = rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 """Pattern of a finite decimal number.
@@ -53,6 +56,16 @@ def map_labels(
         number = row + 1 if numbers is None else numbers[row]
         raise UnknownLabel(f"{where}{number}: {what} {brief(given[row])} where {expected} was expected")
     return y
+
+
+def sign_of(text: str, labels: Mapping[Label, Sign]) -> Sign:
+    """Return what a label of a table means: a number matches all its spellings, a text only itself."""
+    if text in labels:
+        return labels[text]
+    if VALUE.fullmatch(text.encode()) and float(text) in labels:
+        return labels[float(text)]
+    expected = " or ".join(label if isinstance(label, str) else brief(label) for label in labels)
+    raise UnknownLabel(f"label {show(text.encode())} where {expected} was expected")
 
 
 def refuse_one_class(y: FloatArray, where: str, what: str) -> None:

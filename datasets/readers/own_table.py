@@ -16,14 +16,7 @@ from pathlib import Path
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError, UnknownLabel
-from svmrepro.datasets.readers._parsing import (
-    NUMBER,
-    VALUE,
-    brief,
-    complain_of_number,
-    refuse_one_class,
-    show,
-)
+from svmrepro.datasets.readers._parsing import NUMBER, complain_of_number, refuse_one_class, show, sign_of
 from svmrepro.datasets.registry import Label
 
 _POSITIONS = {"first": 0, "last": -1}
@@ -85,7 +78,7 @@ def read_table(
         if len(fields) != columns:
             raise DataError(f"{path}:{number}: {len(fields)} fields where {columns} were expected")
         try:
-            signs.append(_sign(fields[place], labels))
+            signs.append(sign_of(fields[place], labels))
             rows.append(_values(fields, place, header))
         except UnknownLabel as error:
             raise UnknownLabel(f"{path}:{number}: {error}") from None
@@ -118,15 +111,6 @@ def _lines(path: str | Path) -> Iterator[_Line]:
 def _is_header(fields: list[str]) -> bool:
     """Whether the fields are names: not one is a number, missing or not finite."""
     return all(field and complain_of_number(field.encode(), "") == " is not a number" for field in fields)
-
-
-def _sign(text: str, labels: Mapping[Label, float]) -> float:
-    if text in labels:
-        return labels[text]
-    if VALUE.fullmatch(text.encode()) and float(text) in labels:
-        return labels[float(text)]
-    expected = " or ".join(label if isinstance(label, str) else brief(label) for label in labels)
-    raise UnknownLabel(f"label {show(text.encode())} where {expected} was expected")
 
 
 def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:

@@ -60,7 +60,7 @@ GOOD = "1,0.5,1\n-1,0.25,1\n"
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        (GOOD + "0,1,1\n", 3, "label '0' where one of 1, -1 was expected"),
+        (GOOD + "0,1,1\n", 3, "label '0' where 1 or -1 was expected"),
         (GOOD + "yes,1,1\n", 3, "label 'yes'"),
         (GOOD + "1,x,1\n", 3, "column 2: 'x' is not a number"),
         (GOOD + "1,1_0,1\n", 3, "column 2: '1_0' is not a number"),
@@ -85,7 +85,7 @@ def test_numbers_that_are_refused(tmp_path, text, line, words):
     ("text", "line", "words"),
     [
         ("x,o,win\nx,1,loss\n", 2, "column 2: '1' is not one of x, o, b"),
-        ("x,o,win\nx,o,won\n", 2, "label 'won' where one of win, loss, draw"),
+        ("x,o,win\nx,o,won\n", 2, "label 'won' where win or loss or draw"),
         ("x,o,draw\nx,o,draw\n", 1, "no row is left"),
         ("x,o,win\nx,o,draw\n", 1, "one class only"),
     ],
