@@ -44,13 +44,7 @@ def pack(files: Mapping[str, bytes], target: Path) -> None:
 
 
 def run_folder(place: str, below: Path) -> Path:
-    """Return the folder of another run: itself, or an archive (file or URL) unpacked below a folder.
-
-    Raises
-    ------
-    StepError
-        If the archive cannot be read, is no zip file, or is not that of a published run.
-    """
+    """Return the folder of another run: itself, or an archive (file or URL) unpacked below a folder."""
     if re.match(r"(?i)https?://", place):
         file = _downloaded(place, below)
     elif place.lower().endswith(".zip") and not Path(place).is_dir():

@@ -23,29 +23,10 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def read_npz(path: str | Path, *, labels: Mapping[float, float], features: int | None = None) -> ExampleSet:
-    """Read examples and labels.
+    """Read examples, an array or a CSR matrix with sorted indices and no stored zeros, and labels.
 
-    Parameters
-    ----------
-    path
-        The file: numbers ``X``, shape (n, d), or a CSR matrix, and labels ``y``, shape (n,).
-    labels
-        Label in the file -> -1 or +1; any other label is an error.
-    features
-        Number of columns; by default those of the file. A sparse file may have fewer.
-
-    Returns
-    -------
-    ExampleSet
-        ``X`` is an array, or a CSR matrix with sorted indices and no stored zeros.
-
-    Raises
-    ------
-    DataError
-        ``file: array: what``: an array that is missing, has another shape or holds something other than
-        finite numbers, an unexpected label, or one class only.
-    OSError
-        The file cannot be read.
+    ``features`` is by default the number of columns in the file; a sparse file may have fewer. A fault raises
+    a DataError, ``file: array: what``.
     """
     arrays = _arrays(path)
     if "y" not in arrays or not ("X" in arrays or all(name in arrays for name in _SPARSE)):

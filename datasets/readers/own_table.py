@@ -36,26 +36,10 @@ def read_table(
 ) -> ExampleSet:
     """Read a table as an array.
 
-    The first line is a header if none of its fields, besides the label, is a number.
-
-    Parameters
-    ----------
-    path
-        The file. Fields may be quoted; blanks around them are ignored.
-    labels
-        Label in the file -> -1 or +1. A number matches all its spellings, a text only itself.
-    label
-        The column of the labels: its name in the header, ``first`` or ``last``.
-    features
-        Number of other columns; by default that of the first line.
-
-    Raises
-    ------
-    DataError
-        ``file:line: what``: no such column, a line of another length, an unexpected label, a value that is
-        missing, not a number or not finite, an empty file, or one class only.
-    OSError
-        The file cannot be read.
+    The first line is a header if none of its fields, besides the label, is a number. Fields may be quoted;
+    blanks around them are ignored. The column ``label`` has a name in the header, or is ``first`` or
+    ``last``; ``features`` is by default the number of the others. A fault raises a DataError, ``file:line:
+    what``.
     """
     lines = _lines(path)
     first = next(lines, None)

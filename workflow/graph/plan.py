@@ -54,15 +54,7 @@ RULES = frozenset(
 
 
 class Plan:
-    """A configuration and the files that follow from it.
-
-    Parameters
-    ----------
-    overrides
-        Settings from the command line.
-    folder
-        The folder ``config/``; None for the project's own.
-    """
+    """A configuration and the files that follow from it; the arguments are those of `load_config`."""
 
     #: The plan of the command of ``svmrepro`` that runs in this process, if there is one.
     current: Plan | None = None
@@ -401,15 +393,7 @@ def makes_files(arguments: Sequence[str]) -> bool:
 
 
 def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Take the settings that Snakemake has merged apart, so that messages name the file of a value.
-
-    Parameters
-    ----------
-    settings
-        Snakemake's ``config``.
-    files
-        Its configuration files; a later one wins.
-    """
+    """Take apart what Snakemake has merged from configuration files, so that messages name a value's file."""
     from snakemake.common.configfile import load_configfile
 
     layers: list[tuple[str, Mapping[str, Any]]] = []

@@ -91,14 +91,9 @@ def sample_of_file(
     label: str = "last",
     test: Path | None = None,
 ) -> BenchData:
-    """Read a user's own file and store its rows in a random order, in a folder.
+    """Read a user's own file and store its rows in a random order, in a folder; a fault is a StepError.
 
     Files are often sorted by class, and the first rows of one would then be no sample of it.
-
-    Raises
-    ------
-    StepError
-        For the first fault of the files: file, line, and what is wrong.
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "data"
     if name in datasets.names() and not isinstance(datasets.describe(name), datasets.UserEntry):
@@ -130,13 +125,7 @@ def sample_of_file(
 
 
 def known_set(name: str, rows: int | None, data_dir: str | Path, mirror: str | None) -> BenchData:
-    """Return a data set of the registry, fetched if it is downloaded.
-
-    Raises
-    ------
-    StepError
-        If it is not available, or has fewer rows.
-    """
+    """Return a data set of the registry; one that cannot be fetched or has fewer rows is a StepError."""
     try:
         entry = datasets.describe(name)
         n = rows
@@ -240,12 +229,9 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
 
 
 def check_own_solvers(bench: Bench) -> None:
-    """Import the user's own solvers, and see that they take what they are called with.
+    """Import the user's own solvers, and see that they can be called as ``train(problem, eps, time_limit)``.
 
-    Raises
-    ------
-    StepError
-        For the first that cannot be found, imported, or called as ``train(problem, eps, time_limit)``.
+    The first that cannot raises a StepError.
     """
     for name in bench.solvers:
         if name in SOLVERS:

@@ -54,10 +54,7 @@ def next_commands(kind: str, name: str) -> list[str]:
 def write(kind: str, name: str, folder: Path) -> list[Path]:
     """Write a skeleton below a folder, usually the root of the clone; return its files.
 
-    Raises
-    ------
-    StepError
-        If the name cannot be used or is taken, or a file exists; nothing is written then.
+    If the name cannot be used or is taken, or a file exists, nothing is written.
     """
     check_name(kind, name)
     words = {"name": name, "package": name.replace("-", "_")}

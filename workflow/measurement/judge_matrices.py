@@ -33,21 +33,9 @@ class JudgeMatrices:
     ) -> GramMatrix | None:
         """Return a problem's kernel matrix; None if it is too large or of no use to the judge.
 
-        Parameters
-        ----------
-        problem
-            The problem; the other arguments say which examples it holds.
-        encoding
-            Encoding of the examples; None for the data set's own.
-        examples
-            A value that is the same for the same examples in any order.
-        permutation
-            Number of the permutation of the rows; None for the data set's own order.
-
-        Raises
-        ------
-        RuntimeError
-            If some kernel values are not those of the problem, for example because its file has changed.
+        ``examples`` is the same for the same examples in any ``encoding`` and order; the ``permutation`` is
+        that of the rows. A RuntimeError means that some kernel values are not those of the problem, for
+        example because its file has changed.
         """
         key = (problem.kernel, problem.n, examples)
         if key != self._key:

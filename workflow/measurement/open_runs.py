@@ -22,16 +22,9 @@ from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS
 
 
 class OpenRuns:
-    """The runs of an experiment that are still to be made.
+    """The runs of an experiment that are still to be made, given all lines of its journal.
 
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    shuffle
-        Seed of a random order of the contenders; None means that they take turns.
-    lines
-        All lines of the experiment's journal.
+    ``shuffle`` is the seed of a random order of the contenders; None means that they take turns.
     """
 
     def __init__(self, experiment: Experiment, shuffle: int | None, lines: Iterable[dict[str, Any]]) -> None:

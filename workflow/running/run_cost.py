@@ -17,16 +17,8 @@ LONG = 600.0
 class RunCost:
     """The jobs that Snakemake is going to run, once it knows them, and the seconds that they take.
 
-    Attributes
-    ----------
-    jobs : int
-        Number of jobs.
-    runs : int
-        Number of timed runs in them.
-    forecast : Forecast
-        The forecast of these runs; it learns from each that is added.
-    to_compile : int
-        Combinations of solver, kernel and storage to compile, those of each paper for itself.
+    ``runs`` are the timed ones in the ``jobs``, of which the ``forecast`` learns from each that is added;
+    ``to_compile`` counts the combinations of solver, kernel and storage, those of each paper for itself.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -67,16 +59,9 @@ class RunCost:
         self._others = max(0, self._others - 1)
 
     def left(self, at_once: int = 1, compiled: int = 0, compiling: float = 0.0) -> float | None:
-        """Estimate the seconds left; None if they are unknown.
+        """Estimate the seconds left, with so many jobs that measure at once; None if they are unknown.
 
-        Parameters
-        ----------
-        at_once
-            Number of jobs that measure side by side.
-        compiled
-            Number of combinations that are compiled by now.
-        compiling
-            Seconds since compiling began, 0 before that.
+        ``compiled`` combinations are ready, after so many seconds of ``compiling``.
         """
         _, seconds = self.forecast.left()
         if seconds is None:

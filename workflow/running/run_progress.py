@@ -36,14 +36,7 @@ _ANSWERING = frozenset({"check", "compare"})
 class RunProgress:
     """The state of a run.
 
-    Parameters
-    ----------
-    plan
-        What is run.
-    say
-        Prints a line.
-    errors
-        Returns the lines of errors that steps have printed since the last call.
+    ``say`` prints a line; ``errors`` returns those that steps have printed since its last call.
     """
 
     def __init__(self, plan: Plan, say: Callable[[str], None], errors: Callable[[], list[str]]) -> None:

@@ -44,14 +44,8 @@ def command(
 def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = None) -> int:
     """Run the workflow; return the exit code.
 
-    Parameters
-    ----------
-    given
-        What `add_arguments` found.
-    others
-        Targets and options of Snakemake.
-    goal
-        The command's own target. The run is then confined to the papers named in ``others``, if any.
+    ``given`` is what `add_arguments` found, ``others`` are targets and options of Snakemake. With the
+    command's own target as the ``goal``, the run is confined to the papers named there, if any.
     """
     try:
         return _run(given, others, goal)

@@ -12,14 +12,9 @@ TICK_TERMINAL, TICK_PLAIN = 0.5, 30.0
 
 
 class StatusLine:
-    """Shows a state line until it is closed, and messages above it.
+    """Shows what ``state`` returns, if anything, until it is closed, and messages above it.
 
-    Parameters
-    ----------
-    stream
-        Where it is shown.
-    state
-        Returns the state line; an empty one is not shown. It is called from a thread.
+    ``state`` is called from a thread.
     """
 
     def __init__(self, stream: TextIO, state: Callable[[], str]) -> None:

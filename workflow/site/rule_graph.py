@@ -56,18 +56,7 @@ class Drawing:
 
 
 def from_snakemake(root: Path) -> list[RuleNode]:
-    """Ask Snakemake for the rules of a checkout and their graph; it starts no job.
-
-    Returns
-    -------
-    list of RuleNode
-        In an order in which they can run.
-
-    Raises
-    ------
-    StepError
-        If Snakemake fails, a rule has no docstring, or steps use each other in a circle.
-    """
+    """Ask Snakemake, which starts no job, for the rules of a checkout, in an order in which they can run."""
     texts = dict(_RULE.findall(_snakemake(root, "--list-rules")))
     dot = _snakemake(root, *TARGETS, "--rulegraph", "dot")
     names = dict(_NODE.findall(dot))

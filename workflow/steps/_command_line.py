@@ -21,14 +21,9 @@ ANSWERS = "SVMREPRO_ANSWERS"
 def run_step(step: Callable[..., int | None], answers: bool = False) -> NoReturn:
     """Run a step with the arguments of this process, and exit with its exit code.
 
-    Parameters
-    ----------
-    step
-        A function of the configuration and further parameters. ``paper: str`` becomes an option
-        ``--paper PAPER``, a ``bool`` a switch, and a ``Sequence`` an option with several values. A parameter
-        with a default is optional. The function returns an exit code, or None for 0.
-    answers
-        Whether the step prints what the user asked for, and not only messages.
+    The step is a function of the configuration and further parameters: ``paper: str`` becomes an option
+    ``--paper PAPER``, a ``bool`` a switch, and a ``Sequence`` an option with several values. With ``answers``
+    it prints what the user asked for, and not only messages.
     """
     module = inspect.getmodule(step)
     assert module is not None

@@ -59,15 +59,7 @@ def run(folder: Path) -> int:
 
 
 def metadata(runs: pd.DataFrame, files: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the metadata of a crate as JSON.
-
-    Parameters
-    ----------
-    runs
-        The raw measurements.
-    files
-        The files of the crate by name, with properties besides their kind.
-    """
+    """Return the metadata of a crate as JSON; ``files`` may have properties besides their kind."""
     runs = runs[runs["time"].notna()]
     if runs.empty:
         raise StepError("no measurement was made, so there is nothing to describe")

@@ -35,16 +35,9 @@ TOLERANCE = 1e-9
 def run(folders: Sequence[Path], output: Path, reference: bool = False) -> int:
     """Make everything again, compare it with the tables of a single folder, and return the exit code.
 
-    Parameters
-    ----------
-    folders
-        Hold ``<paper>/measurements.parquet``: one folder with the tables to compare with, or several with
-        the pieces of a run, see :func:`~svmrepro.workflow.analysis.tidy.join_pieces`. What shows a data set
-        or a small example in place of measurements is copied from them.
-    output
-        Gets the folders ``results`` and ``figures``.
-    reference
-        Make the result the committed reference run of its scale, in place of the comparison.
+    Several folders hold pieces of a run, see :func:`~svmrepro.workflow.analysis.tidy.join_pieces`. What shows
+    a data set or a small example in place of measurements is copied from them. With ``reference``, the result
+    becomes the committed reference run of its scale, without a comparison.
     """
     found = _measured(folders)
     config = _config(found, output)

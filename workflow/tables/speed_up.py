@@ -53,14 +53,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 def speed_up(one: float, two: float, share: float, threads: int) -> tuple[float, float]:
     """Return the modelled speed-up if the cost of a second thread grows with their number, and if not.
 
-    Parameters
-    ----------
-    one, two : float
-        Elapsed seconds on one thread and on two.
-    share : float
-        Share of the work that is divided, from 0 to 1.
-    threads : int
-        Number of threads to model.
+    ``one`` and ``two`` are elapsed seconds on so many threads, ``share`` is that of the divided work.
     """
     cost = max(0.0, two - one * (1.0 - share / 2.0))
     ideal = one * (1.0 - share + share / threads)
