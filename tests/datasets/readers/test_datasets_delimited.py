@@ -81,28 +81,21 @@ def test_numbers_that_are_refused(tmp_path, text, line, words):
     refused(lambda: read(path), f"{path}:{line}: ", words)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        ("x,o,win\nx,1,loss\n", 2, "column 2: '1' is not one of x, o, b"),
-        ("x,o,win\nx,o,won\n", 2, "label 'won' where win or loss or draw"),
-        ("x,o,draw\nx,o,draw\n", 1, "no row is left"),
-        ("x,o,win\nx,o,draw\n", 1, "one class only"),
-    ],
-)
-def test_boards_that_are_refused(tmp_path, text, line, words):
-    path = put(tmp_path / "file", text)
-    refused(lambda: read(path, GAME, OUTCOMES), f"{path}:{line}: ", words)
+BOARD, GAPS = (GAME, OUTCOMES), (Columns(missing="?"),)
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("rules", "text", "line", "words"),
     [
-        ("1,?,1\n?,a,1\n", 2, "column 2: 'a' is not a number"),
-        ("1,?,1\n1,1,?\n", 2, "label '?'"),
-        ("1,?,1\n?,?,-1\n", 1, "no row is left"),
+        (BOARD, "x,o,win\nx,1,loss\n", 2, "column 2: '1' is not one of x, o, b"),
+        (BOARD, "x,o,win\nx,o,won\n", 2, "label 'won' where win or loss or draw"),
+        (BOARD, "x,o,draw\nx,o,draw\n", 1, "no row is left"),
+        (BOARD, "x,o,win\nx,o,draw\n", 1, "one class only"),
+        (GAPS, "1,?,1\n?,a,1\n", 2, "column 2: 'a' is not a number"),  # also in a line that lacks a value
+        (GAPS, "1,?,1\n1,1,?\n", 2, "label '?'"),
+        (GAPS, "1,?,1\n?,?,-1\n", 1, "no row is left"),
     ],
 )
-def test_lines_that_lack_a_value_and_are_wrong_besides(tmp_path, text, line, words):
+def test_boards_and_lines_that_lack_a_value_are_refused(tmp_path, rules, text, line, words):
     path = put(tmp_path / "file", text)
-    refused(lambda: read(path, Columns(missing="?")), f"{path}:{line}: ", words)
+    refused(lambda: read(path, *rules), f"{path}:{line}: ", words)
