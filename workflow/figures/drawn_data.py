@@ -65,14 +65,15 @@ def _pictured(axes: Axes) -> bool:
 
 def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> dict[str, Any]:
     title = axes.get_title(loc="left") or axes.get_title()
-    bars = [_bars(container) for container in axes.containers if isinstance(container, BarContainer)]
+    drawn = (each for each in axes.containers if isinstance(each, BarContainer) and each.patches)
+    bars = [_bars(container) for container in drawn]
     bars += [_steps(patch) for patch in axes.patches if isinstance(patch, StepPatch)]
     return {
         "title": ", ".join(_plain(line.rstrip(",")) for line in title.splitlines()),
         "x": _axis(axes.xaxis, axes.get_xlim(), figure.get_supxlabel()),
         "y": _axis(axes.yaxis, axes.get_ylim(), figure.get_supylabel()),
         "series": _series(axes, known),
-        "bars": [each for each in bars if each["left"]],
+        "bars": bars,
         "notes": [
             {"x": _number(text.get_position()[0]), "y": _number(text.get_position()[1]), "text": said}
             for text in axes.texts
@@ -185,24 +186,19 @@ def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
 
 def _bars(container: BarContainer) -> dict[str, Any]:
     patches = container.patches
-    return {
-        "name": "",
-        "left": [_number(each.get_x()) for each in patches],
-        "width": [_number(each.get_width()) for each in patches],
-        "height": [_number(each.get_height()) for each in patches],
-        "colour": to_hex(patches[0].get_facecolor()) if patches else "",
-    }
+    left, width, height = zip(*((p.get_x(), p.get_width(), p.get_height()) for p in patches), strict=True)
+    return _histogram(left, width, height, patches[0].get_facecolor())
 
 
 def _steps(patch: StepPatch) -> dict[str, Any]:
     values, edges, _ = patch.get_data()
-    return {
-        "name": "",
-        "left": [_number(edge) for edge in edges[:-1]],
-        "width": [_number(width) for width in np.diff(edges)],
-        "height": [_number(value) for value in values],
-        "colour": to_hex(patch.get_edgecolor()),
-    }
+    return _histogram(edges[:-1], np.diff(edges), values, patch.get_edgecolor())
+
+
+def _histogram(left: Any, width: Any, height: Any, colour: Any) -> dict[str, Any]:
+    numbers = {"left": left, "width": width, "height": height}
+    shown = {key: [*map(_number, values)] for key, values in numbers.items()}
+    return {"name": "", **shown, "colour": to_hex(colour)}
 
 
 def _number(value: Any) -> float | None:

@@ -114,9 +114,12 @@ SIDE_LOOKS = tuple(
 """Looks of additional, lightly drawn series; no two share a colour or a marker."""
 
 
-def contender_looks(contenders: Iterable[str]) -> dict[str, Look]:
-    """Return contender -> look: its fixed look, or an unused one as long as there are any."""
-    return _assigned(contenders, LOOKS)
+def contender_looks(contenders: Iterable[str], others: Sequence[Look] = LOOKS) -> dict[str, Look]:
+    """Return contender -> look: its fixed look, or an unused one of the others as long as there are any."""
+    labels = list(dict.fromkeys(contenders))
+    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
+    free = cycle([look for look in others if look not in looks.values()] or others)
+    return {label: looks.get(label) or next(free) for label in labels}
 
 
 def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
@@ -130,15 +133,7 @@ def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
         for shift in range(len(every))
         for at, one in enumerate(every)
     ]
-    return _assigned(contenders, mixed)
-
-
-def _assigned(contenders: Iterable[str], others: Sequence[Look]) -> dict[str, Look]:
-    """Give each contender its fixed look, or the next of the others that no fixed one is."""
-    labels = list(dict.fromkeys(contenders))
-    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
-    free = cycle([look for look in others if look not in looks.values()] or others)
-    return {label: looks.get(label) or next(free) for label in labels}
+    return contender_looks(contenders, mixed)
 
 
 DOTS: dict[str, Any] = {

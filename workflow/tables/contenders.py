@@ -54,9 +54,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("gap", "relative duality gap"),
     ]
     rows = [
-        _row(results, name, label, row, option)
-        | _axis_cells(results, name, label, row, axes)
-        | _relative(results, name, label, row, baseline)
+        _row(results, name, label, row, option, baseline) | _axis_cells(results, name, label, row, axes)
         for name in artefact.experiments
         for row in results.rows(name)
         if row.n is not None
@@ -88,13 +86,6 @@ def baseline_of(results: Results, artefact: Artefact) -> str:
     return baseline
 
 
-def _relative(results: Results, name: str, label: str, row: SizeRow, baseline: str) -> dict[str, Cell]:
-    """Return the ratio of a contender's seconds to those of the baseline, if there is one."""
-    if not baseline or label == baseline:
-        return {}
-    return {"relative": ratio_cell(results, name, row, label, baseline, CPU)}
-
-
 def varying_option(results: Results, names: Sequence[str]) -> str:
     """Return the only solver option in which the contenders differ; "" if they also differ otherwise."""
     contenders = [contender for name in names for contender in results.experiment(name).contenders.values()]
@@ -107,7 +98,9 @@ def varying_option(results: Results, names: Sequence[str]) -> str:
     return varying[0] if len(varying) == 1 else ""
 
 
-def _row(results: Results, name: str, contender: str, row: SizeRow, option: str) -> dict[str, Cell]:
+def _row(
+    results: Results, name: str, contender: str, row: SizeRow, option: str, baseline: str
+) -> dict[str, Cell]:
     experiment = results.experiment(name)
     cells = {
         "experiment": problem(describe_problem(experiment)),
@@ -115,6 +108,8 @@ def _row(results: Results, name: str, contender: str, row: SizeRow, option: str)
         "contender": prose(display_name(contender)),
         "seconds": seconds_cell(results, name, contender, row),
     }
+    if baseline not in ("", contender):
+        cells["relative"] = ratio_cell(results, name, row, contender, baseline, CPU)
     if option:
         setting = experiment.contenders[contender].options.get(option)
         cells["contender"] = Cell(contender, "default") if setting is None else Cell(setting, f"{setting:g}")
