@@ -65,14 +65,6 @@ def raw_folder(entry: DownloadedEntry, data_dir: str | Path) -> Path:
     return Path(data_dir) / "raw" / entry.mirror
 
 
-@contextlib.contextmanager
-def _removed_at_end(path: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        remove(path)
-
-
 @dataclass
 class _Search:
     """The search for one file of a data set; it records why each source failed."""
@@ -165,7 +157,8 @@ class _Search:
         # Each source has its own partial file, because compressed files differ between hosts.
         tag = hashlib.sha256(source.url.encode()).hexdigest()[:8]
         download = part_of(self.folder / form.stored, f".{tag}")
-        with _removed_at_end(download):
+        with contextlib.ExitStack() as stack:
+            stack.callback(remove, download)
             resumed = self.network.download(source.url, download, limit)
             try:
                 return self._unwrap(download, source, origin)
@@ -183,7 +176,8 @@ class _Search:
         if source.member is None:
             return self._accept(download, form, origin, name, move=True)
         member = part_of(self.folder / form.stored, ".member")
-        with _removed_at_end(member):
+        with contextlib.ExitStack() as stack:
+            stack.callback(remove, member)
             extract_member(download, source.member, member, form.limit, name)
             return self._accept(member, form, origin, source.member.rsplit("/", 1)[-1], move=True)
 
