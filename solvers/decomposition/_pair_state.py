@@ -75,8 +75,6 @@ class PairState(NamedTuple):
     status: Any  # uint8, bits UP and DOWN
     goes: Any  # uint8, 1 where an example leaves the active set
     position: Any  # int64, by example
-    beta_then: Any  # at the first shrink since all examples were active, as is G_then
-    G_then: Any
     # The latest working sets, newest first, as examples, and their Q.
     first: Any  # int64, (sets + 1,)
     second: Any
@@ -86,15 +84,15 @@ class PairState(NamedTuple):
     screen: Any  # Screen, or FixedGradient
 
 
-@compiled(types.void(*7 * (VECTOR,), *2 * (types.uint8[::1],), types.int64[::1]))
-def begin(y, C, beta, G, diagonal, beta_then, G_then, status, goes, position):
+@compiled(types.void(*5 * (VECTOR,), *2 * (types.uint8[::1],), types.int64[::1]))
+def begin(y, C, beta, G, diagonal, status, goes, position):
     """Fill the arrays of a state, of which y and C are known, and alpha is in ``beta``, by one call."""
     for k in range(y.size):
         alpha = beta[k]
         may_grow, may_fall = (UP, DOWN) if y[k] > 0.0 else (DOWN, UP)
         status[k] = (may_grow if alpha < C[k] else 0) | (may_fall if alpha > 0.0 else 0)
-        beta[k], G[k], G_then[k] = y[k] * alpha, y[k], y[k]
-        diagonal[k], beta_then[k], goes[k], position[k] = 0.0, 0.0, 0, k
+        beta[k], G[k] = y[k] * alpha, y[k]
+        diagonal[k], goes[k], position[k] = 0.0, 0, k
 
 
 _begin = direct(begin)
@@ -117,11 +115,11 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairSta
         Multipliers.
     """
     n = y.size
-    labels, bounds, beta, G, diagonal, beta_then, G_then = np.empty((7, n))
+    labels, bounds, beta, G, diagonal = np.empty((5, n))
     status, goes = np.empty((2, n), dtype=np.uint8)
     position = np.empty(n, dtype=np.int64)
     labels[:], bounds[:], beta[:] = y, C, 0.0 if start is None else start
-    _begin(labels, bounds, beta, G, diagonal, beta_then, G_then, status, goes, position)
+    _begin(labels, bounds, beta, G, diagonal, status, goes, position)
     return PairState(
         y=labels,
         C=bounds,
@@ -131,8 +129,6 @@ def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairSta
         status=status,
         goes=goes,
         position=position,
-        beta_then=beta_then,
-        G_then=G_then,
         first=np.zeros(sets + 1, dtype=np.int64),
         second=np.zeros(sets + 1, dtype=np.int64),
         curvature=np.zeros(sets + 1),

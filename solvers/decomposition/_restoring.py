@@ -11,7 +11,7 @@ on from there. After a few such rounds, it goes on in double precision.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -19,17 +19,96 @@ from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import build_panel
 from svmrepro.solvers.caches.single_rows import part_of
 from svmrepro.solvers.compilation.compiled import compiled, direct
-from svmrepro.solvers.decomposition._gradient_rows import subtract_sums
+from svmrepro.solvers.decomposition._gradient_rows import fixed_error, subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
-from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE
+from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, PairState
 
 if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 
 _subtract_sums = direct(subtract_sums)
+_error_of_sums = direct(fixed_error)
 REFINE = -3  # reason to compute the gradient, besides those of `second_order`
 ROUNDS = 3
+_SHARE = 0.1  # of eps that the error in fixed point may reach by it; steps go on up to an eighth
+_LEAVERS = 0.125  # share of the active examples that have to leave for another snapshot
+_FEWEST = 512  # examples; with fewer, there is nothing to gain
 MARGIN = 1.0 / 32.0  # of eps, by which the gap is closed further than required
+
+
+class Snapshot(NamedTuple):
+    """Multipliers and gradient of the active examples, before some of them leave."""
+
+    examples: Any  # int64
+    beta: Any
+    G: Any
+
+
+class Leavers:
+    """The examples outside the active set, and what is known of their gradient.
+
+    Those that left together lie together behind the active ones. Their entries of G in the state belong to
+    the multipliers of a snapshot: only the rows of what has changed since then are subtracted from them.
+
+    Attributes
+    ----------
+    groups : list of (int, int, Snapshot)
+        First position, end, and snapshot of the examples that left since that.
+    often : bool
+        Whether there is a snapshot each time the active set has become a good deal smaller: fewer rows are
+        needed. Else there is one, of all examples, as in LIBSVM.
+    """
+
+    def __init__(self, often: bool) -> None:
+        self.often = often
+        self.groups: list[tuple[int, int, Snapshot]] = []
+
+    def before(self, state: PairState, order: Any) -> None:
+        """Take a snapshot if it pays, before the marked examples leave; ``order`` is the panel's."""
+        m = int(state.scalars.n_active)
+        if self.groups:
+            last, few = self.groups[-1][2].examples.size, state.scalars.leavers <= _LEAVERS * m
+            if not self.often or (few and m > (1.0 - _LEAVERS) * last):
+                return
+        snapshot = Snapshot(order[:m].astype(np.int64), state.beta[:m].copy(), state.G[:m].copy())
+        self.groups.append((m, m, snapshot))
+
+    def after(self, state: PairState, order: Any) -> None:
+        """Have the gradient of the last snapshot at those who have just left."""
+        _, end, snapshot = self.groups[-1]
+        m = int(state.scalars.n_active)
+        G = np.empty(order.size)
+        G[snapshot.examples] = snapshot.G
+        state.G[m:end] = G[order[m:end]]
+        self.groups[-1] = m, end, snapshot
+
+    def back(self, state: PairState, begin: int) -> tuple[Any, list[Part]]:
+        """Return a gradient, and what is to be subtracted from it to have it at ``begin`` and after.
+
+        If ``begin`` is 0, nothing is known of it.
+        """
+        groups, self.groups = self.groups, []
+        if begin:
+            return state.G, [Part(first, last, *_changes(state, then)) for first, last, then in groups]
+        positions = np.flatnonzero(state.beta)
+        return state.y.copy(), [Part(0, state.y.size, positions, state.beta[positions])]
+
+
+class Part(NamedTuple):
+    """Rows to subtract from a part of the gradient.
+
+    Attributes
+    ----------
+    first, last : int
+        Its first position and its end.
+    positions, changes : ndarray
+        The multipliers that have changed since it was known, and by how much.
+    """
+
+    first: int
+    last: int
+    positions: Any
+    changes: Any
 
 
 class PairRestoring:
@@ -40,34 +119,52 @@ class PairRestoring:
     G
         Output: the end of the gradient itself, or an array that replaces the gradient once it is complete.
     at
-        How far it is; -1 when it is done.
-    positions, changes
-        The multipliers that have changed since G was last known everywhere, and by how much.
+        How far it is with the last of ``parts``.
+    parts : list of Part
+        What is not done yet.
     why
         The reason: BEGIN, NEARLY, CONVERGED or RENEW.
+    error : float
+        How wrong sums in fixed point may be; 0.0 if they are in double precision.
     """
 
     def __init__(self, run: SecondOrderRun, begin: int, why: int) -> None:
-        state = run.state
-        if begin == 0:
-            state.beta_then[:] = 0.0
-            state.G_then[:] = state.y
         self.begin, self.why, self.at = begin, why, 0
-        self.G = state.G if begin else np.empty(run.problem.n)
-        self.G[begin:] = state.G_then[begin:]
         self.row = np.empty(run.problem.n)
-        self.positions = np.flatnonzero(state.beta != state.beta_then)
-        self.changes = (state.beta - state.beta_then)[self.positions]
+        self.G, self.parts = run.leavers.back(run.state, begin)
+        self.error = self._fixed_error(run)
+
+    def _fixed_error(self, run: SecondOrderRun) -> float:
+        """Return how wrong G may be by sums in fixed point, or 0.0 if they have to be in double precision."""
+        if not (self.begin and run.sums_are_fixed and run.problem.n >= _FEWEST):
+            return 0.0
+        error = max(_error_of_sums(part.changes, run.largest) for part in self.parts)
+        return error if run.state.scalars.error + error <= _SHARE * run.eps else 0.0
 
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
+        first, last, positions, changes = self.parts[-1]
         self.at = run.subtract_rows(
-            self.G, self.positions, self.changes, self.begin, run.problem.n, self.at, work, self.row
+            self.G, positions, changes, first, last, self.at, work, self.row, self.error > 0.0
         )
         if self.at >= 0:
             return False
+        self.parts.pop()
+        self.at = 0
+        if self.parts:
+            return False
+        run.state.scalars.error += self.error
         run.state.G[self.begin :] = self.G[self.begin :]
         return True
+
+
+def _changes(state: PairState, then: Snapshot) -> tuple[Any, Any]:
+    """Return the positions of the multipliers that have changed since a snapshot, and by how much."""
+    positions = state.position[then.examples]
+    changes = state.beta[positions] - then.beta
+    changed = np.flatnonzero(changes)
+    changed = changed[np.argsort(positions[changed])]
+    return positions[changed], changes[changed]
 
 
 class Refinement:

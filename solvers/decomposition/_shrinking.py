@@ -40,8 +40,6 @@ def rearrange_state(state, order, pairs):
     exchange(state.beta, pairs)
     exchange(state.G, pairs)
     exchange(state.diagonal, pairs)
-    exchange(state.beta_then, pairs)
-    exchange(state.G_then, pairs)
     exchange(state.status, pairs)
     exchange(order, pairs)
     for p in range(pairs.shape[0]):

@@ -109,6 +109,7 @@ from svmrepro.solvers.decomposition._restoring import (
     MARGIN,
     REFINE,
     ROUNDS,
+    Leavers,
     PairRestoring,
     Refinement,
     gradient_error,
@@ -235,6 +236,9 @@ class SecondOrderRun:
             wrong = row_error(problem) if self.rounded else 0.0
             gradient_of = build_fixed(table, float(scalars.tiny), used, wrong, n, self.state.screen)
             self.iterated = self.state._replace(screen=gradient_of)
+        self.sums_are_fixed = fixed and precision == "distance"
+        # From weights, the gradient of all is computed as fast as that of some.
+        self.leavers = Leavers(bool(options.get("snapshots")) and problem.kernel.name != "linear")
         threads = int(options.get("threads", 1))
         self.helpers = Helpers(self, threads, precision, LEAST) if threads > 1 and n >= LEAST else None
         self.helped = 0.0
@@ -265,7 +269,16 @@ class SecondOrderRun:
         )
 
     def subtract_rows(
-        self, G: Any, positions: Any, changes: Any, begin: int, last: int, at: int, work: int, row: Any
+        self,
+        G: Any,
+        positions: Any,
+        changes: Any,
+        begin: int,
+        last: int,
+        at: int,
+        work: int,
+        row: Any,
+        fixed: bool = False,
     ) -> int:
         """Do what ``subtract_rows`` of :mod:`~svmrepro.solvers.decomposition._gradient_rows` does."""
         if self.problem.kernel.name == "linear":
@@ -278,10 +291,10 @@ class SecondOrderRun:
             counts.entries += last - begin + positions.size
             return -1
         if self.helpers and last - begin >= LEAST:
-            return self.helpers.subtract_rows(G, positions, changes, begin, last, at, work)
+            return self.helpers.subtract_rows(G, positions, changes, begin, last, at, work, fixed)
         return self.loops.subtract_rows(  # type: ignore[no-any-return]
             G, self.cache, self.store, self.panel, self.block, self.shape, positions, changes, begin, last,
-            at, work, row,
+            at, work, row, fixed,
         )  # fmt: skip
 
 
@@ -496,9 +509,8 @@ def _shrink(run: SecondOrderRun) -> None:
     state, n = run.state, run.problem.n
     scalars = state.scalars
     m, count = int(scalars.n_active), int(scalars.leavers)
+    run.leavers.before(state, run.panel.order)
     if m == n:
-        state.beta_then[:] = state.beta
-        state.G_then[:] = state.G
         scalars.near_end = not run.tried
         run.tried = True
     if not run.own:
@@ -516,6 +528,7 @@ def _shrink(run: SecondOrderRun) -> None:
         run.loops.rearrange_rows(run.cache, pairs)
     rearrange_state(state, run.panel.order, pairs)
     scalars.n_active = m - count
+    run.leavers.after(state, run.panel.order)
     run.shrinks += 1
     run.smallest = min(run.smallest, m - count)
     look(run.state)

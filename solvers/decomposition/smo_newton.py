@@ -24,6 +24,10 @@ Rows of dense data are in single precision, and the end is computed in double pr
 
 On binary data with few distances, and where Gaussian rows are in single precision, the gradient is kept in
 fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
+
+When examples return to the active set, their gradient goes on from a snapshot of the time at which they left,
+see :class:`~svmrepro.solvers.decomposition._restoring.Leavers`. LIBSVM's way, which `smo2` and `pasmo` keep,
+has one snapshot for all and needs more rows.
 """
 
 from __future__ import annotations
@@ -231,6 +235,7 @@ class SmoNewtonRun:
             "lengths": False,
             "fixed": True,
             "rounded": True,
+            "snapshots": True,
         }
         self.problem, self.eps = problem, eps
         self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})

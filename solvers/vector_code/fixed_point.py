@@ -305,6 +305,27 @@ def _best(
     return types.Tuple((types.float64, types.int64))(*kinds), build
 
 
+def _add(typing_context: Any, near: Any, changes: Any, sums: Any, size: Any, used: Any) -> Any:
+    """``sums[k] += changes[near[k]]`` modulo 2^32, k below ``size``, a multiple of 32; see :func:`_move`."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        near_at, table_at, sums_at = pointers(context, builder, signature, arguments)
+        count, entries = arguments[3:]
+
+        def work(look_up: Any) -> None:
+            with blocks(builder, count, 2 * LANES) as first:
+                places = first, builder.add(first, LONG(LANES))
+                numbers = [load(builder, at(builder, near_at, place), BYTES) for place in places]
+                for place, found in zip(places, look_up(*numbers), strict=True):
+                    sum_at = at(builder, sums_at, place)
+                    store(builder, builder.add(load(builder, sum_at, WORDS), found), sum_at)
+
+        _passes(context, builder, table_at, entries, work)
+        return context.get_dummy_value()
+
+    return types.void(near, changes, sums, types.int64, types.int64), build
+
+
 def _move_in_python(
     near: Any, far: Any, changes: Any, values: Any, status: Any, size: int, used: int, up: int, down: int
 ) -> tuple[int, int, int, int]:
@@ -337,7 +358,13 @@ def _best_in_python(
     return float(gains.max()), int(candidates[gains == gains.max()][-1])
 
 
+def _add_in_python(near: Any, changes: Any, sums: Any, size: int, used: int) -> None:
+    sums[:size] += changes[near[:size]]
+
+
 #: :func:`_move`, or the same in Python without numba's JIT.
 move: Any = _move_in_python if config.DISABLE_JIT else intrinsic(_move)
 #: :func:`_best`, or the same in Python without numba's JIT.
 best: Any = _best_in_python if config.DISABLE_JIT else intrinsic(_best)
+#: :func:`_add`, or the same in Python without numba's JIT.
+add: Any = _add_in_python if config.DISABLE_JIT else intrinsic(_add)

@@ -103,6 +103,12 @@ def test_the_sound_source_is_certified_and_reproduces_itself(sound, tmp_path):
     assert outcome.rows == len(before) == 10 and not outcome.faults and not outcome.remarks
 
 
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_source_still_has_what_a_fault_changes(fault):
+    text = (PROJECT / "solvers" / fault.module).read_text(encoding="utf-8")
+    assert [text.count(change["right"]) for change in fault.changes] == [1] * len(fault.changes)
+
+
 def one_of_each_contender():
     """The faults that runs must show; all but the first of each contender are marked as slow."""
     seen = set()

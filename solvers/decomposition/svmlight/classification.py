@@ -70,6 +70,7 @@ from svmrepro.solvers.caches.feature_columns import (
 )
 from svmrepro.solvers.decomposition import _pair_state as pair_state
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
+from svmrepro.solvers.decomposition._restoring import Leavers
 from svmrepro.solvers.decomposition._shrinking import rearrange_state
 from svmrepro.solvers.decomposition.svmlight import _iteration as parts
 from svmrepro.solvers.problem import Problem
@@ -92,34 +93,22 @@ class SvmLightRestoring:
     """The computation of G from a position on, in slices, as in `second_order`."""
 
     def __init__(self, run: SvmLightRun, begin: int, why: int) -> None:
-        state, n = run.state, run.problem.n
         self.begin, self.why, self.at = begin, why, 0
-        self.G, self.row = (state.G if begin else np.empty(n)), np.empty(STRETCH)
-        self.positions = np.flatnonzero(state.beta != state.beta_then)
-        self.changes = (state.beta - state.beta_then)[self.positions]
-        if not run.folded:
-            self.G[begin:] = state.G_then[begin:]
+        self.row = np.empty(STRETCH)
+        self.G, (self.part,) = run.leavers.back(run.state, begin)
 
     def advance(self, run: SvmLightRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
-        state, n = run.state, run.problem.n
+        state, part = run.state, self.part
         if run.folded:
-            parts.fold_gradient(state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, n)
+            parts.fold_gradient(
+                state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, part.last
+            )
             return True
         self.at = subtract_rows(
-            self.G,
-            run.cache,
-            run.store,
-            run.panel,
-            *run.calls[:2],
-            self.positions,
-            self.changes,
-            self.begin,
-            n,
-            self.at,
-            work,
-            self.row,
-        )
+            self.G, run.cache, run.store, run.panel, *run.calls[:2], part.positions, part.changes, part.first,
+            part.last, self.at, work, self.row, False,
+        )  # fmt: skip
         if self.at >= 0:
             return False
         state.G[self.begin :] = self.G[self.begin :]
@@ -170,6 +159,7 @@ class SvmLightRun:
         self.own = False
         self.futile = self.shrinks = self.restores = 0
         self.smallest = n
+        self.leavers = Leavers(often=False)
         self.restoring: SvmLightRestoring | None = None
         if options.get("start") is None:
             parts.survey_all(self.state, self.work, n)
@@ -322,9 +312,7 @@ def _shrink(run: SvmLightRun) -> None:
     """Remove the marked examples from the active set."""
     state = run.state
     scalars, m = state.scalars, int(state.scalars.n_active)
-    if m == run.problem.n:
-        state.beta_then[:] = state.beta
-        state.G_then[:] = state.G
+    run.leavers.before(state, run.panel.order)
     if not run.own:
         run.own = True
         # Folding moves no examples.
@@ -338,6 +326,7 @@ def _shrink(run: SvmLightRun) -> None:
     calm[pairs] = calm[pairs[:, ::-1]]
     m -= int(scalars.leavers)
     scalars.n_active = m
+    run.leavers.after(state, run.panel.order)
     run.shrinks += 1
     run.smallest = min(run.smallest, m)
     parts.survey_all(state, run.work, m)
@@ -362,11 +351,8 @@ def _restored(run: SvmLightRun, done: SvmLightRestoring) -> None:
 
 def _renew(run: SvmLightRun, why: int) -> None:
     """Recompute G from the multipliers, starting with the next slice."""
-    state = run.state
-    state.beta_then[:] = 0.0
-    state.G_then[:] = state.y
     if run.folded:
         run.cache.counts.touched += parts.fold_all(
-            run.store, run.calls[-1], run.panel.order, state.beta, run.work.weights
+            run.store, run.calls[-1], run.panel.order, run.state.beta, run.work.weights
         )
     run.restoring = SvmLightRestoring(run, 0, why)

@@ -109,7 +109,7 @@ class Helpers:
         return sum(self._seconds)
 
     def subtract_rows(
-        self, G: Any, positions: Any, changes: Any, begin: int, last: int, at: int, work: int
+        self, G: Any, positions: Any, changes: Any, begin: int, last: int, at: int, work: int, fixed: bool
     ) -> int:
         """Subtract kernel rows as :meth:`SecondOrderRun.subtract_rows` does; return -1 when all are done."""
         shared, count, whole = self.team, positions.size, G is not self._run.state.G
@@ -117,7 +117,7 @@ class Helpers:
             shared.positions[:count], shared.changes[:count], shared.at[:] = positions, changes, 0
             if whole:
                 shared.whole[begin:last] = G[begin:last]
-        self._share(team.SUBTRACT, begin, last, count, 0, work, 1.0 if whole else 0.0)
+        self._share(team.SUBTRACT, begin, last, count, int(fixed), work, 1.0 if whole else 0.0)
         if (shared.at >= 0).any():
             return 1
         if whole:

@@ -288,7 +288,7 @@ def perform(part, kind, state, cache, store, panel, block, shape):
             G = team.whole if step != 0.0 else state.G
             team.at[part] = subtract_part(
                 G, cache, store, panel, block, shape, team.positions[:slot], team.changes[:slot], first, last,
-                team.at[part], example, team.row, part, team.at.size,
+                team.at[part], example, team.row, other != 0, part, team.at.size,
             )  # fmt: skip
     else:
         while True:

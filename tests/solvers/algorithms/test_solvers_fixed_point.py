@@ -23,6 +23,11 @@ def move(near, far, changes, values, status, size, used):
 
 
 @compiled()
+def add(near, changes, sums, size, used):
+    fixed_point.add(near, changes, sums, size, used)
+
+
+@compiled()
 def best(near, inverses, values, status, size, used, top):
     return fixed_point.best(near, inverses, values, status, size, used, top, 2)
 
@@ -46,6 +51,9 @@ def test_passes_equal_numpy(used: int, size: int, reach: int) -> None:
     far[size // 2 :] %= 60
     changes = rng.integers(-reach, reach, 256).astype(np.int32)
     values = rng.integers(-reach, reach, size).astype(np.int32)
+    sums, whole = values.copy(), size // 32 * 32
+    add(near, changes, sums, whole, used)
+    assert (sums[:whole] == (values + changes[near])[:whole]).all() and (sums[whole:] == values[whole:]).all()
     inverses = rng.choice([0.5, 1.0, 1e12], 256).astype(np.float32)
     for status in (rng.integers(0, 4, size).astype(np.uint8), np.zeros(size, dtype=np.uint8)):
         expected = values.copy()
@@ -87,6 +95,35 @@ def test_the_error_is_never_larger_than_stated(C: float) -> None:
             assert gap <= state.scalars.g_max - state.scalars.g_min + 1e-12 * state.scalars.drift
             seen += 1
     assert seen > 3
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("cache_mb", [0.0, 40.0])
+@pytest.mark.parametrize(("C", "eps"), [(1.0, 1e-3), (10.0, 1e-3), (10.0, 1e-6)])
+def test_the_gradient_of_returning_examples_is_as_exact_as_stated(
+    C: float, eps: float, cache_mb: float, threads: int
+) -> None:
+    X, y = words(4500, share=0.2)
+    problem = Problem(X, y, C, Kernel.gaussian(gamma=0.05), storage="bits")
+    problem.prepare()
+    matrix = gram_matrix(problem)
+    options = get("smo-newton").check(problem, {"cache_mb": cache_mb, "threads": threads})
+    run = smo_newton.start(problem, eps, {**options, "start": None})
+    state, restores, most = run.pairs.state, 0, 0
+    in_fixed_point: list[bool] = []
+    while smo_newton.advance(run, 200_000, 1 << 40) is None:
+        most = max(most, len(run.pairs.leavers.groups))
+        restoring = run.pairs.restoring
+        if restoring is not None and len(in_fixed_point) == restores:
+            in_fixed_point.append(restoring.error > 0.0)
+        if run.pairs.restores > restores:
+            restores = run.pairs.restores
+            beta = state.beta[state.position]
+            error = float(np.abs(state.G[state.position] - (problem.y - matrix @ beta)).max())
+            assert error <= state.scalars.error + 1e-12 * state.scalars.drift
+    assert restores and most > 1
+    assert all(in_fixed_point) if eps == 1e-3 else not any(in_fixed_point)
+    assert certify(problem, smo_newton.finish(run, "optimal")).passes(eps, 1.0)
 
 
 @pytest.mark.parametrize(
