@@ -33,6 +33,7 @@ from svmrepro.solvers.vector_code.vector_loops import TILE
 
 TOGETHER = 8  # rows that are summed in fixed point
 _MOST = 2.0**31 * (1.0 - 2.0**-10)  # units that their sum may have
+_LEAST = -1000  # exponent of a unit, whose inverse has to be a number
 _DISTANCES = 256
 
 
@@ -145,7 +146,7 @@ def _unit(changes, largest):
     total = 0.0
     for k in range(changes.size):
         total += abs(changes[k])
-    unit = 2.0 ** (math.frexp(largest * total)[1] - 31)
+    unit = 2.0 ** max(math.frexp(largest * total)[1] - 31, _LEAST)
     return unit if largest * total + changes.size * unit < _MOST * unit else 2.0 * unit
 
 
@@ -156,7 +157,7 @@ def fixed_error(changes, largest):
     for k in range(0, changes.size, TOGETHER):
         part = changes[k : k + TOGETHER]
         error += 0.5 * part.size * _unit(part, largest)
-    return error
+    return error if largest * np.abs(changes).sum() < np.inf else np.inf
 
 
 def _subtract_fixed(

@@ -89,7 +89,10 @@ class Leavers:
         """
         groups, self.groups = self.groups, []
         if begin:
-            return state.G, [Part(first, last, *_changes(state, then)) for first, last, then in groups]
+            known = [Part(first, last, *_changes(state, then)) for first, last, then in groups]
+            # The gap of a run may be nearly closed when nobody is outside.
+            nothing = Part(begin, begin, np.zeros(0, dtype=np.int64), np.zeros(0))
+            return state.G, known or [nothing]
         positions = np.flatnonzero(state.beta)
         return state.y.copy(), [Part(0, state.y.size, positions, state.beta[positions])]
 

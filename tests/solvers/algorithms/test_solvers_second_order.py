@@ -121,3 +121,15 @@ def test_rows_of_distances(share: float, held: str | None, name: str, options: d
     assert solution.info["objective"] == pytest.approx(certificate.dual, rel=0.0, abs=allowed)
     other = Problem(X, y, 10.0, Kernel.gaussian(gamma=0.05), storage="dense")
     assert certificate.dual == pytest.approx(judged(other, name, **options)[1].dual, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["smo2", "pasmo"])
+def test_a_gap_that_is_nearly_closed_when_all_are_active(name: str) -> None:
+    rng = np.random.default_rng(9833)
+    n, d = int(rng.integers(4, 30)), int(rng.integers(1, 3))
+    X = rng.normal(size=(n, d))
+    X = np.round(X, 0) if rng.random() < 0.5 else X
+    y = np.where(rng.random(n) < rng.choice([0.1, 0.5]), 1.0, -1.0)
+    C = 10 ** rng.uniform(-1, 1, size=n) if rng.random() < 0.5 else float(10 ** rng.uniform(-1, 1))
+    gamma, eps = float(10 ** rng.uniform(-2, 1)), float(rng.choice([1e-3, 1e-2, 0.02, 0.05, 0.1]))
+    assert solve(Problem(X, y, C, Kernel.gaussian(gamma=gamma)), name, eps=eps).status == "optimal"
