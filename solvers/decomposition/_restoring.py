@@ -142,7 +142,8 @@ class PairRestoring:
         if not (self.begin and run.sums_are_fixed and run.problem.n >= _FEWEST):
             return 0.0
         error = max(_error_of_sums(part.changes, run.largest) for part in self.parts)
-        return error if run.state.scalars.error + error <= _SHARE * run.eps else 0.0
+        finite = all(np.isfinite(np.abs(part.changes).sum() * run.largest) for part in self.parts)
+        return error if finite and run.state.scalars.error + error <= _SHARE * run.eps else 0.0
 
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
