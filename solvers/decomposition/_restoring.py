@@ -32,7 +32,7 @@ REFINE = -3  # reason to compute the gradient, besides those of `second_order`
 ROUNDS = 3
 _SHARE = 0.1  # of eps that the error in fixed point may reach by it; steps go on up to an eighth
 _LEAVERS = 0.125  # share of the active examples that have to leave for another snapshot
-_FEWEST = 512  # examples; with fewer, there is nothing to gain
+FEWEST = 1000  # examples; with fewer, neither snapshots nor sums in fixed point gain anything
 MARGIN = 1.0 / 32.0  # of eps, by which the gap is closed further than required
 
 
@@ -139,7 +139,7 @@ class PairRestoring:
 
     def _fixed_error(self, run: SecondOrderRun) -> float:
         """Return how wrong G may be by sums in fixed point, or 0.0 if they have to be in double precision."""
-        if not (self.begin and run.sums_are_fixed and run.problem.n >= _FEWEST):
+        if not (self.begin and run.sums_are_fixed and run.problem.n >= FEWEST):
             return 0.0
         error = max(_error_of_sums(part.changes, run.largest) for part in self.parts)
         finite = all(np.isfinite(np.abs(part.changes).sum() * run.largest) for part in self.parts)

@@ -106,6 +106,7 @@ from svmrepro.solvers.decomposition._pair_state import (
     look,
 )
 from svmrepro.solvers.decomposition._restoring import (
+    FEWEST,
     MARGIN,
     REFINE,
     ROUNDS,
@@ -238,7 +239,8 @@ class SecondOrderRun:
             self.iterated = self.state._replace(screen=gradient_of)
         self.sums_are_fixed = fixed and precision == "distance"
         # From weights, the gradient of all is computed as fast as that of some.
-        self.leavers = Leavers(bool(options.get("snapshots")) and problem.kernel.name != "linear")
+        often = bool(options.get("snapshots")) and n >= FEWEST and problem.kernel.name != "linear"
+        self.leavers = Leavers(often)
         threads = int(options.get("threads", 1))
         self.helpers = Helpers(self, threads, precision, LEAST) if threads > 1 and n >= LEAST else None
         self.helped = 0.0
