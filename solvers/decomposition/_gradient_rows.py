@@ -285,11 +285,11 @@ def subtract_rows(
         How many stretches of rows are done, 0 at first.
     work : int
         About how many entries may be read.
-    row : ndarray, shape (STRETCH,)
+    row : ndarray, shape (STRETCH,), or (n,) if that is less
         Workspace.
     fixed : bool
-        Whether the rows, which must be distances, are summed in fixed point; see :func:`fixed_error`. G must
-        have at least 512 entries.
+        Whether the rows, which must be distances, are summed in fixed point; see :func:`fixed_error`. It
+        takes a workspace of at least 256.
 
     Returns
     -------

@@ -75,11 +75,12 @@ class Leavers:
 
     def after(self, state: PairState, order: Any) -> None:
         """Have the gradient of the last snapshot at those who have just left."""
-        _, end, snapshot = self.groups[-1]
+        first, end, snapshot = self.groups[-1]
         m = int(state.scalars.n_active)
-        G = np.empty(order.size)
-        G[snapshot.examples] = snapshot.G
-        state.G[m:end] = G[order[m:end]]
+        if first < end:  # else it is that of now
+            G = np.empty(order.size)
+            G[snapshot.examples] = snapshot.G
+            state.G[m:first] = G[order[m:first]]
         self.groups[-1] = m, end, snapshot
 
     def back(self, state: PairState, begin: int) -> tuple[Any, list[Part]]:
@@ -139,7 +140,7 @@ class PairRestoring:
 
     def _fixed_error(self, run: SecondOrderRun) -> float:
         """Return how wrong G may be by sums in fixed point, or 0.0 if they have to be in double precision."""
-        if not (self.begin and run.sums_are_fixed and run.problem.n >= FEWEST):
+        if not (self.begin and run.sums_are_fixed):
             return 0.0
         error = max(_error_of_sums(part.changes, run.largest) for part in self.parts)
         finite = all(np.isfinite(np.abs(part.changes).sum() * run.largest) for part in self.parts)

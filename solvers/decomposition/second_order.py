@@ -184,6 +184,10 @@ class SecondOrderRun:
         Gap at which the iteration ends.
     mixed, drift_then : bool, float
         Whether some entries of G are not sums of rows from the first step on, and the drift until then.
+    sums_are_fixed : bool
+        Whether rows of distances may be summed in fixed point when examples return.
+    leavers : Leavers
+        The examples outside the active set.
     tried : bool
         Whether the whole set was checked when the gap first fell below ten times eps, as in LIBSVM.
     helpers : Helpers, optional
@@ -237,7 +241,7 @@ class SecondOrderRun:
             wrong = row_error(problem) if self.rounded else 0.0
             gradient_of = build_fixed(table, float(scalars.tiny), used, wrong, n, self.state.screen)
             self.iterated = self.state._replace(screen=gradient_of)
-        self.sums_are_fixed = fixed and precision == "distance"
+        self.sums_are_fixed = fixed and precision == "distance" and n >= FEWEST
         # From weights, the gradient of all is computed as fast as that of some.
         often = bool(options.get("snapshots")) and n >= FEWEST and problem.kernel.name != "linear"
         self.leavers = Leavers(often)
