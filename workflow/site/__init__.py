@@ -14,6 +14,6 @@ templates/        Jinja2, one file for each kind of page: claim.html, paper.html
 assets/           style sheet and scripts of the pages
 vendor/           DataTables and Plotly, unchanged, with their licences
 
-The pages show what a folder contains and compute nothing new. A committed reference and a run of another
-machine are read alike.
+The pages show what a folder contains and compute nothing new. Results of an older version, a committed
+reference and a run of another machine are read alike.
 """

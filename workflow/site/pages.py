@@ -58,6 +58,9 @@ ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "open": "?", "none": "–"
 """Signs of the verdicts: colour is never the only difference."""
 
 
+_NOTHING = re.compile(r"(?<![\w.)\]])-(0(?:\.0*)?)(?![\d.e])")
+"""A zero with a sign, as versions before this one printed it."""
+
 _HYPHEN = re.compile(r"(?<![\w.)\]])-(?=\d)")
 """A hyphen before a number that is a sign: not in a name, a date or after 1e."""
 
@@ -279,7 +282,7 @@ def _exponent(value: float | None) -> str:
 
 def _signed(text: str) -> str:
     """Return a text with minus signs in place of hyphens before numbers."""
-    return _HYPHEN.sub("\N{MINUS SIGN}", text)
+    return _HYPHEN.sub("\N{MINUS SIGN}", _NOTHING.sub(r"\1", text))
 
 
 def _linked(text: str, paper: ShownPaper, to: str) -> Markup:

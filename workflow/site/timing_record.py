@@ -18,6 +18,9 @@ MANY_FLAGGED = 0.1
 FREQUENCY_SPREAD = 1.1
 """Ratio of the highest and lowest frequency above which it is called unsteady."""
 
+FIRST_PROTOCOL = "1"
+"""Protocol of measurements that record none."""
+
 _MACHINE = {
     "cpu": "processor",
     "cpu_id": "kind of processor: family, model, stepping, instruction sets",
@@ -58,8 +61,8 @@ class Load:
 
 
 def timed_records(records: Iterable[Record]) -> list[Record]:
-    """Return the records of runs that took place."""
-    return [record for record in records if record.status != "not_run"]
+    """Return the records of runs that took place, and whose line tells more than counts."""
+    return [record for record in records if record.status != "not_run" and "machine" in record.fields]
 
 
 def machine_facts(records: Sequence[Record]) -> list[Fact]:
@@ -79,7 +82,7 @@ def noise_facts(records: Sequence[Record]) -> list[Fact]:
         return []
     flagged = sum(bool(record.flagged) for record in records)
     share = flagged / len(records)
-    protocols = Counter(str(record.fields["protocol"]) for record in records)
+    protocols = Counter(str(record.fields.get("protocol") or FIRST_PROTOCOL) for record in records)
     loads = _values(records, "load_before")
     facts = [
         Fact(
@@ -98,7 +101,17 @@ def noise_facts(records: Sequence[Record]) -> list[Fact]:
                 f"median {statistics.median(loads):.2f}, largest {max(loads):.2f}",
             )
         )
-    return [*facts, *_processor(records), *_limits(records)]
+    recorded = [record for record in records if record.fields.get("noise")]
+    if not recorded:
+        return [*facts, Fact("state of the processor", "not recorded by the version that measured")]
+    if len(recorded) < len(records):
+        facts.append(
+            Fact(
+                "with the state of the processor",
+                f"{len(recorded):,} of {plural(len(records), 'measurement')}",
+            )
+        )
+    return [*facts, *_processor(recorded), *_limits(recorded)]
 
 
 def load(records: Sequence[Record]) -> Load:
