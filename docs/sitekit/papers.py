@@ -123,7 +123,8 @@ class PaperPage:
             return ""
         claims = self._rows(self._results / "claims.csv")
         self._texts.read.add(Path(__file__).with_name("claims.html"))
-        counts = Counter(claim["verdict"] for claim in claims if claim["counted"] == "yes")
+        # Tables of older reference runs have no column for this.
+        counts = Counter(claim["verdict"] for claim in claims if claim.get("counted") != "no")
         table = _TEMPLATES.get_template("claims.html")
         return _raw(table.render(claims=claims, counts=counts, marks=_MARKS, after_number=after_number))
 

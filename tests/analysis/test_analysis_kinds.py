@@ -4,10 +4,10 @@ import json
 
 import pytest
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_runs
+from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratios
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement.check_file import read_record, read_verdicts
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
 
 RUN = {
     "experiment": "one", "contender": "smo", "n": "50", "status": "optimal", "repeat": "0",
@@ -20,12 +20,12 @@ FIT = dict.fromkeys(FIT_COLUMNS, "x") | {
     "n_max": "0.1",
 }  # fmt: skip
 RATIO = dict.fromkeys(RATIO_COLUMNS, "x") | {"n": "50", "ratio": "2", "low": "1", "high": "3", "pairs": "2"}
-CLAIM = {"id": "first", "verdict": "holds", "measured": "1.5", "on_paper": "holds", "counted": "yes"}
+CLAIM = {"id": "first", "verdict": "holds", "measured": "1.5"}
 READERS = {
     "run": (RUN, lambda path: read_runs([path])),
     "fit": (FIT, lambda path: read_fits([path])),
     "ratio": (RATIO, lambda path: read_ratios([path])),
-    "claim": (CLAIM, read_verdicts),
+    "claim": (CLAIM, lambda path: read_rows(path, CLAIM_COLUMNS, CLAIM_FORM)),
 }
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
-from svmrepro.workflow.judgement.check_file import read_record, read_verdicts
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
 from svmrepro.workflow.judgement.reference_check import Entry, machine_identity, protocols, summarise
 from svmrepro.workflow.statistics import Fit, Interval
 
@@ -135,7 +135,8 @@ def _estimates(
     claims: dict[str, dict[str, tuple[str, str]]] = {}
     for (paper, name), file in files.items():
         if name == "claims":
-            claims[paper] = {row["id"]: (row["verdict"], row["measured"]) for row in read_verdicts(file)}
+            rows = read_rows(file, CLAIM_COLUMNS, CLAIM_FORM)
+            claims[paper] = {row["id"]: (row["verdict"], row["measured"]) for row in rows}
         elif name == "fits":
             fits |= {(paper, *key[:3]): fit for key, fit in read_fits([file]).items() if key[3] == MEASURED}
         elif name == "ratios":

@@ -1,7 +1,7 @@
-"""Read and validate a check.json and a claims.csv, which may come from another person's run.
+"""Read and validate a check.json, which may come from another person's run.
 
-A check.json has one entry per problem and contender, with its seeds or permutations in a list ``runs``.
-In the program each of these is a separate row (`svmrepro.workflow.judgement.reference_check.summarise`).
+The file has one entry per problem and contender, with its seeds or permutations in a list ``runs``. In the
+program each of these is a separate row (`svmrepro.workflow.judgement.reference_check.summarise`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind, check
-from svmrepro.workflow.analysis.runs import read_rows
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import UNASKED, VERDICTS
@@ -29,6 +28,10 @@ _STATUS = field_types.one_of({*STATUSES, *FAILED})
 _SEED = field_types.optional(field_types.count)
 _DATE = field_types.optional(field_types.date)  # a paper without data has none
 
+CLAIM_COLUMNS = ("id", "verdict", "measured")
+WORTH_COLUMNS = ("counted", "on_paper")
+"""Columns that older tables lack."""
+
 _CLAIM: Mapping[str, Kind] = {
     "id": field_types.name,
     "verdict": _VERDICT,
@@ -36,6 +39,7 @@ _CLAIM: Mapping[str, Kind] = {
     "on_paper": _ON_PAPER,
     "counted": field_types.one_of({"yes", "no"}),
 }
+CLAIM_FORM = FieldType(_CLAIM.get, ("id",))
 """Fields of a table of claims that are used; the others only quote."""
 
 
@@ -123,11 +127,6 @@ class _Record(Struct):
             if key in seen:
                 raise ValueError(f"rows: a second row for {', '.join(filter(None, key))}")
             seen.add(key)
-
-
-def read_verdicts(path: Path) -> list[dict[str, str]]:
-    """Read a paper's claims.csv; an invalid row raises a StepError."""
-    return read_rows(path, tuple(_CLAIM), FieldType(_CLAIM.get, ("id",)))
 
 
 def read_record(path: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def junit(scale: str, verdicts: Verdicts, outcome: ReferenceCheck | None) -> str
     reference run; a claim that was not measured is skipped, as is the comparison if there was none.
     """
     suites = {
-        paper: [_case(paper, row["id"], row["verdict"], row["measured"]) for row in rows]
+        paper: [_case(paper, row["id"], row["verdict"], row.get("measured", "")) for row in rows]
         for paper, rows in verdicts.items()
     }
     suites[_SUITE] = _compared(outcome)
@@ -49,7 +49,7 @@ def markdown(
     lines = [f"## svmrepro check, {scale} scale", ""]
     lines += [f"| paper | {' | '.join(VERDICTS)} |", "| :-- " + "| --: " * len(VERDICTS) + "|"]
     for paper, rows in verdicts.items():
-        tally = Counter(row["verdict"] for row in rows if row["counted"] == "yes")
+        tally = Counter(row["verdict"] for row in rows if row.get("counted", "yes") == "yes")
         counts = " | ".join(str(tally[verdict]) for verdict in VERDICTS)
         lines.append(f"| {_cell(titles[paper])} | {counts} |")
     lines.append("")

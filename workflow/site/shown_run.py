@@ -17,12 +17,12 @@ from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.results import display_name
-from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.analysis.runs import CPU, read_rows
 from svmrepro.workflow.archives import unpack
 from svmrepro.workflow.configuration import Config, load_config, read_config
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement.check_file import read_verdicts
+from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, UNDECIDED
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.site.records import (
@@ -30,6 +30,7 @@ from svmrepro.workflow.site.records import (
     json_object,
     packed_records,
     read_text,
+    reference_records,
     run_records,
 )
 from svmrepro.workflow.site.tables_from_html import PageTable, read_table
@@ -59,6 +60,11 @@ class ShownClaim:
         return self.fields.get(name, "")
 
     @property
+    def mentioned(self) -> set[str]:
+        """Words of the measured text that may name experiments."""
+        return set(re.findall(r"[A-Za-z0-9][\w-]*", self.fields["measured"]))
+
+    @property
     def experiments(self) -> list[str]:
         """The experiments of the findings; empty if they are unknown."""
         return list(dict.fromkeys(each["experiment"] for each in self.findings if each.get("experiment")))
@@ -71,7 +77,7 @@ class ShownClaim:
     @property
     def tallied(self) -> bool:
         """Whether tallies count the claim: none that checks the program, or cannot fail."""
-        return self.fields["counted"] == "yes"
+        return self.fields.get("counted", "yes") == "yes"
 
 
 @dataclass(frozen=True)
@@ -297,6 +303,10 @@ class ShownRun(_Tallied):
             places.append(self.config.figures_dir / self.config.scale)
         return next((place for place in places if place.is_dir()), None)
 
+    @cached_property
+    def _checked(self) -> dict[tuple[str, str], list[Record]]:
+        return reference_records(self.folder)
+
     def _paper(self, name: str) -> ShownPaper:
         known = self.config.papers.get(name) if self.config else None
         folder = self.folder / name
@@ -308,7 +318,12 @@ class ShownRun(_Tallied):
         packed = {} if any(folder.glob("*/runs")) else packed_records(self.folder, name)
         experiments = {}
         for each in self._experiments(name, list(known.experiments) if known else [], packed):
-            if records := run_records(self.folder, name, each) or packed.get(each):
+            records = (
+                run_records(self.folder, name, each)
+                or packed.get(each)
+                or self._checked.get((name, each), [])
+            )
+            if records:
                 title = known.experiments[each].title if known and each in known.experiments else each
                 experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()))
         repeated = Counter(each.title for each in experiments.values())
@@ -333,6 +348,7 @@ class ShownRun(_Tallied):
     def _experiments(self, paper: str, known: Sequence[str], packed: Iterable[str]) -> list[str]:
         inside = set(packed)
         inside |= {path.parent.name for path in (self.folder / paper).glob("*/runs")}
+        inside |= {experiment for name, experiment in self._checked if name == paper}
         return [*(name for name in known if name in inside), *sorted(inside.difference(known))]
 
     def _figures(self, paper: str, artefacts: Sequence[str]) -> list[ShownFigure]:
@@ -425,7 +441,8 @@ def _claims(folder: Path) -> list[ShownClaim]:
     if not path.is_file():
         return []
     found = {each["id"]: each for each in _json(details).get("claims", ())} if details.is_file() else {}
-    claims = [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in read_verdicts(path)]
+    rows = read_rows(path, CLAIM_COLUMNS, CLAIM_FORM)
+    claims = [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in rows]
     # What the paper is known for comes first.
     order = {kind: place for place, kind in enumerate(COUNTED)}
     return sorted(claims, key=lambda claim: order.get(claim.kind, len(order)))

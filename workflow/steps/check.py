@@ -30,11 +30,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError, writing
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.judgement.check_file import SCHEMA, read_record, read_verdicts
+from svmrepro.workflow.judgement.check_file import (
+    CLAIM_COLUMNS,
+    CLAIM_FORM,
+    SCHEMA,
+    WORTH_COLUMNS,
+    read_record,
+)
 from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
 from svmrepro.workflow.judgement.claims import BENT, HEADLINE, UNASKED, UNDECIDED, clocked_claims, tally
 from svmrepro.workflow.judgement.reference_check import (
@@ -98,7 +104,9 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
         row
         for name, artefact in paper.artefacts.items()
         if artefact.kind == "claims"
-        for row in read_verdicts(paths.table(config, paper.name, name)["csv"])
+        for row in read_rows(
+            paths.table(config, paper.name, name)["csv"], (*CLAIM_COLUMNS, *WORTH_COLUMNS), CLAIM_FORM
+        )
     ]
 
 
