@@ -83,22 +83,22 @@ class Leavers:
             state.G[m:first] = G[order[m:first]]
         self.groups[-1] = m, end, snapshot
 
-    def back(self, state: PairState, begin: int) -> tuple[Any, list[Part]]:
+    def back(self, state: PairState, begin: int) -> tuple[Any, list[MissingRows]]:
         """Return a gradient, and what is to be subtracted from it to have it at ``begin`` and after.
 
         If ``begin`` is 0, nothing is known of it.
         """
         groups, self.groups = self.groups, []
         if begin:
-            known = [Part(first, last, *_changes(state, then)) for first, last, then in groups]
+            known = [MissingRows(first, last, *_changes(state, then)) for first, last, then in groups]
             # The gap of a run may be nearly closed when nobody is outside.
-            nothing = Part(begin, begin, np.zeros(0, dtype=np.int64), np.zeros(0))
+            nothing = MissingRows(begin, begin, np.zeros(0, dtype=np.int64), np.zeros(0))
             return state.G, known or [nothing]
         positions = np.flatnonzero(state.beta)
-        return state.y.copy(), [Part(0, state.y.size, positions, state.beta[positions])]
+        return state.y.copy(), [MissingRows(0, state.y.size, positions, state.beta[positions])]
 
 
-class Part(NamedTuple):
+class MissingRows(NamedTuple):
     """Rows to subtract from a part of the gradient.
 
     Attributes
@@ -124,7 +124,7 @@ class PairRestoring:
         Output: the end of the gradient itself, or an array that replaces the gradient once it is complete.
     at
         How far it is with the last of ``parts``.
-    parts : list of Part
+    parts : list of MissingRows
         What is not done yet.
     why
         The reason: BEGIN, NEARLY, CONVERGED or RENEW.

@@ -26,7 +26,7 @@ On binary data with few distances, and where Gaussian rows are in single precisi
 fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 
 When examples return to the active set, their gradient goes on from a snapshot of the time at which they left,
-see :class:`~svmrepro.solvers.decomposition._restoring.Leavers`. LIBSVM's way, which `smo2` and `pasmo` keep,
+see :mod:`~svmrepro.solvers.decomposition._restoring`. LIBSVM's way, which `smo2` and `pasmo` keep,
 has one snapshot for all and needs more rows.
 """
 
