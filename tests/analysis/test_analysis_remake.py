@@ -29,16 +29,18 @@ def published(full, tmp_path, monkeypatch):
 
     # The synthetic paper has contenders of its own.
     monkeypatch.setattr(remake, "_config", same)
-    monkeypatch.setattr(remake.plot, "run", lambda *_: None)
+    monkeypatch.setattr(remake.plot, "run", lambda *_: (tmp_path / "drawn").touch())
     return folder, tmp_path / "again"
 
 
-def test_every_table_comes_from_the_measurements_alone(published, capsys):
+@pytest.mark.parametrize("figures", [True, False])
+def test_every_table_comes_from_the_measurements_alone(published, capsys, figures):
     folder, output = published
     for name in ("fits", "ratios", "measurements"):
         (folder / synthetic.PAPER / f"{name}.parquet").rename(folder / f"{name}.parquet")
     (folder / "measurements.parquet").rename(folder / synthetic.PAPER / "measurements.parquet")
-    assert remake.run([folder], output) == 0
+    assert remake.run([folder], output, figures=figures) == 0
+    assert (output.parent / "drawn").exists() == figures
     assert "tables of platt1998 made again from the measurements; 0 differences." in capsys.readouterr().out
     assert (output / "results" / "paper" / synthetic.PAPER / "scaling.md").read_bytes() == (
         folder / synthetic.PAPER / "scaling.md"

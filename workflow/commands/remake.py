@@ -22,7 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folders", nargs="+", type=Path, metavar="FOLDER", help="with <paper>/measurements.parquet"
     )
     parser.add_argument("--output", type=Path, help="folder for results and figures (results/again)")
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--tables", action="store_true", help="make no figures: twice as fast")
+    what.add_argument(
         "--reference", action="store_true", help="replace the committed reference, without comparing"
     )
 
@@ -32,4 +34,5 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     from svmrepro.workflow.steps import remake
 
     output = callers_folder.made(given.output) if given.output else home() / "results" / "again"
-    return remake.run([callers_folder.given(folder) for folder in given.folders], output, given.reference)
+    folders = [callers_folder.given(folder) for folder in given.folders]
+    return remake.run(folders, output, given.reference, figures=not given.tables)

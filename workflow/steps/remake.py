@@ -32,12 +32,13 @@ TOLERANCE = 1e-9
 """Relative difference of two numbers that count as equal: another processor sums in another order."""
 
 
-def run(folders: Sequence[Path], output: Path, reference: bool = False) -> int:
+def run(folders: Sequence[Path], output: Path, reference: bool = False, figures: bool = True) -> int:
     """Make everything again, compare it with the tables of a single folder, and return the exit code.
 
     Several folders hold pieces of a run, see :func:`~svmrepro.workflow.analysis.tidy.join_pieces`. What shows
     a data set or a small example in place of measurements is copied from them. With ``reference``, the result
-    becomes the committed reference run of its scale, without a comparison.
+    becomes the committed reference run of its scale, without a comparison. Figures are not compared, so they
+    can be left out.
     """
     found = _measured(folders)
     config = _config(found, output)
@@ -45,7 +46,7 @@ def run(folders: Sequence[Path], output: Path, reference: bool = False) -> int:
         _split(config, paper, found[paper])
         collect.run(config, paper)
         for folder in folders:
-            _artefacts(config, paper, folder)
+            _artefacts(config, paper, folder, figures)
     if reference:
         for folder in folders:
             _keep_counts_of_data(config, folder)
@@ -104,9 +105,11 @@ def _split(config: Config, paper: str, found: Mapping[str, list[_Rows]]) -> None
         analyse.write(config, paper, name, pieces[0] if len(pieces) == 1 else join_pieces(pieces))
 
 
-def _artefacts(config: Config, paper: str, folder: Path) -> None:
+def _artefacts(config: Config, paper: str, folder: Path, figures: bool) -> None:
     """Make the artefacts that show measurements, and copy the others if the folder has all their files."""
     for name, artefact in config.papers[paper].artefacts.items():
+        if artefact.form == "figure" and not figures:
+            continue
         step = tabulate if artefact.form == "table" else plot
         places = _places(config, paper, artefact, folder)
         if artefact.measured or not all(source.is_file() for source, _ in places):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -85,7 +86,7 @@ def test_helpers_see_what_the_solving_thread_sets_and_have_their_own_workspace(
 
 
 def left() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("svmrepro-")]
+    return [thread.name for thread in threading.enumerate() if re.fullmatch(r"svmrepro-\d+", thread.name)]
 
 
 def test_helpers_end_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
