@@ -7,6 +7,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from report_browser import Watched, chromium
 from site_support import EXPERIMENT, PAPER
+from support import PROJECT
+from svmrepro.workflow.site.pages import write_site
 
 # A page that a click opens may not be drawn yet, and a busy machine takes its time.
 expect.set_options(timeout=20_000)
@@ -51,22 +53,40 @@ def page(browser, site):
     watched.finish()
 
 
-@pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)], ids=["narrow, dark", "wide, light"])
+SCREENS = pytest.mark.parametrize(
+    ("width", "dark"), [(360, True), (1280, False)], ids=["narrow, dark", "wide, light"]
+)
+
+
+@SCREENS
 def test_every_kind_of_page(browser, site, width, dark):
+    look_at(browser, site, PAGES.values(), width, dark)
+
+
+@pytest.mark.slow
+@SCREENS
+def test_the_largest_pages_of_the_paper_scale(browser, tmp_path, width, dark):
+    write_site([PROJECT / "results" / "reference" / "paper"], tmp_path)
+    pages = sorted(tmp_path.rglob("*.html"), key=lambda page: page.stat().st_size)
+    assert pages[-1].stat().st_size > 200_000
+    look_at(browser, tmp_path, ["index.html", *pages[-8:]], width, dark)
+
+
+def look_at(browser, site, pages, width, dark):
+    """Look for what is too wide, what axe-core calls serious, errors and warnings, and the wrong colours."""
     scheme = "dark" if dark else "light"
     watched = opened(browser, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = watched.page
-    for kind, name in PAGES.items():
+    for name in pages:
         page.goto((site / name).as_uri())
-        assert page.title() and page.locator("h1").count() == 1, kind
+        assert page.title() and page.locator("h1").count() == 1, name
         over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert over <= 0, f"{kind}: {over} pixels too wide"
+        assert over <= 0, f"{name}: {over} pixels too wide"
         # Style sheets are not loaded again: a page from disk may not.
-        faults = (
-            Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
-        )
+        options = {"preload": False, "resultTypes": ["violations"]}
+        faults = Axe().run(page, options=options).response["violations"]
         serious = [each["id"] for each in faults if each["impact"] in ("serious", "critical")]
-        assert not serious, f"{kind}: {serious}"
+        assert not serious, f"{name}: {serious}"
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(255, 255, 255)") is not dark
     watched.finish()
