@@ -6,7 +6,7 @@ from curve_support import experiment, results, run
 from svmrepro.workflow.analysis import fits
 from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.figures import seconds_ratios
+from svmrepro.workflow.figures import seconds_ratios, style
 from svmrepro.workflow.statistics.intervals import Interval
 from svmrepro.workflow.tables import peers
 
@@ -93,3 +93,10 @@ def test_of_very_many_contenders_each_is_compared_with_the_first(monkeypatch):
     assert compared() == {*first, ("mine", "libsvm-dense")}
     monkeypatch.setattr(fits, "_ALL_PAIRS", len(CONTENDERS) - 1)
     assert compared() == first
+
+
+def test_no_two_solvers_look_alike():
+    ours = {name: Contender(name, name) for name in (*style.CONTENDER_LOOKS, "ocas")}
+    looks = seconds_ratios.looks_of([replace(experiment("set"), contenders={**CONTENDERS, **ours})])
+    assert looks["smo-newton"] == style.CONTENDER_LOOKS["smo-newton"]
+    assert len({(look.colour, look.marker) for look in looks.values()}) == len(CONTENDERS) + len(ours) - 1

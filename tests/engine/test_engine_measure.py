@@ -137,6 +137,13 @@ def test_faults_of_one_contender_do_not_stop_the_others():
     assert left(config) == (0, 0.0)
 
 
+def test_uncertified_runs_are_summed_up_by_solver():
+    config = prepare({"liar": solver("wrong"), "good": solver("quick")}, sizes=[20, 40])
+    measure(config)
+    summary = "Without a result: 2 of noise-linear: liar, certificate failed at eps 0.001."
+    assert summary in closing(config)
+
+
 def test_more_threads_than_processors_are_not_run():
     one = {"solver": "smo-newton", "storage": "bits"}  # compiled for other tests, too
     many = {**one, "options": {"threads": 4096}}

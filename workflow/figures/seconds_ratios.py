@@ -25,6 +25,9 @@ _LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 """Looks of solvers without one of their own: a colour per solver, a marker per label, and a line per label
 among those of one solver."""
 
+_FURTHER = style.SIDE_LOOKS[3:]
+"""Looks of our solvers whose own look another one has."""
+
 _BAND = 0.8
 """Share of a problem's height over which its solvers are spread."""
 
@@ -81,14 +84,20 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def looks_of(experiments: list[Experiment]) -> dict[str, Look]:
-    """Return label -> look: a solver of ours has its own, another one a colour, and a marker per label."""
+    """Return label -> look: a solver of ours has its own, another one a colour, and a marker per label.
+
+    Of two solvers of ours with the same look, the second gets another one.
+    """
     looks: dict[str, Look] = {}
     colours: dict[str, str] = {}
     for experiment in experiments:
         for label, contender in experiment.contenders.items():
+            if label in looks:
+                continue
             if label in style.CONTENDER_LOOKS:
-                looks[label] = style.CONTENDER_LOOKS[label]
-            elif label not in looks:
+                free = (style.CONTENDER_LOOKS[label], *_FURTHER)
+                looks[label] = next(look for look in free if look not in looks.values())
+            else:
                 colour = colours.setdefault(contender.solver, _COLOURS[len(colours) % len(_COLOURS)])
                 marker = _MARKERS[sum(each not in style.CONTENDER_LOOKS for each in looks) % len(_MARKERS)]
                 alike = sum(each.colour == colour for each in looks.values())

@@ -112,9 +112,10 @@ def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cause(line: Mapping[str, Any]) -> str:
-    """Return the reason of a line without the size or permutation at which it arose, or the hosts tried."""
+    """Return the reason of a line without what is different at each size, with the solver of a bad solution."""
     reason = re.sub(r" (at n = \d+.*|in permutation \d+)$", "", str(line["reason"]))
-    return re.sub(r"(not available): .*", r"\1", reason)
+    reason = re.sub(r"(not available|certificate failed at eps \S+): .*", r"\1", reason)
+    return f"{line['contender']}, {reason}" if line["status"] == "uncertified" else reason
 
 
 def _next(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
