@@ -38,6 +38,7 @@ from svmrepro.solvers.caches.example_tiles import (
 from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.processor import lanes
 from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.storage.kernel_transforms import raise_to_degree
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
 from svmrepro.solvers.vector_code.table_lookup import shuffle_table
 from svmrepro.solvers.vector_code.vector_loops import exponentials
@@ -338,14 +339,8 @@ def shape_gaussian(store, panel, i, first, last, out):
 
 @compiled(SHAPE)
 def shape_polynomial(store, panel, i, first, last, out):
-    """Raise ``a x.z + c`` to the degree by repeated multiplication."""
-    degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
-    for k in range(last - first):
-        base = a * out[k] + c
-        value = base
-        for _ in range(degree - 1):
-            value *= base
-        out[k] = value
+    """``(a x.z + c)^degree``."""
+    raise_to_degree(out, last - first, store)
 
 
 def block_of(problem: Problem, plain: bool = False) -> tuple[Any, Any]:

@@ -46,16 +46,40 @@ def gaussian_integer(store, i, members, m, out):
         out[k] = table[np.uint32(own + norms[members[k]] - 2.0 * out[k])]
 
 
+@compiled(types.void(VECTOR, types.int64, STORE))
+def raise_to_degree(values, m, store):
+    """Replace x.z by ``(a x.z + c)^degree`` in the first m values, by repeated multiplication."""
+    degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
+    # A loop without another one in it becomes vector code. The product is the same.
+    if degree == 2:
+        for k in range(m):
+            base = a * values[k] + c
+            values[k] = base * base
+    elif degree == 3:
+        for k in range(m):
+            base = a * values[k] + c
+            values[k] = base * base * base
+    elif degree == 4:
+        for k in range(m):
+            base = a * values[k] + c
+            values[k] = base * base * base * base
+    elif degree == 5:
+        for k in range(m):
+            base = a * values[k] + c
+            values[k] = base * base * base * base * base
+    else:
+        for k in range(m):
+            base = a * values[k] + c
+            value = base
+            for _ in range(degree - 1):
+                value *= base
+            values[k] = value
+
+
 @compiled(TRANSFORM)
 def polynomial(store, i, members, m, out):
-    """Raise ``a x.z + c`` to the degree by repeated multiplication."""
-    degree, a, c = np.int64(store.parameters[1]), store.parameters[2], store.parameters[3]
-    for k in range(m):
-        base = a * out[k] + c
-        value = base
-        for _ in range(degree - 1):
-            value *= base
-        out[k] = value
+    """``(a x.z + c)^degree``."""
+    raise_to_degree(out, m, store)
 
 
 def transform_of(kernel_name: str, store: Any) -> Any:
