@@ -339,7 +339,7 @@ def shape_gaussian(store, panel, i, first, last, out):
 
 @compiled(SHAPE)
 def shape_polynomial(store, panel, i, first, last, out):
-    """``(a x.z + c)^degree``."""
+    """Compute ``(a x.z + c)^degree``."""
     raise_to_degree(out, last - first, store)
 
 

@@ -78,7 +78,7 @@ def raise_to_degree(values, m, store):
 
 @compiled(TRANSFORM)
 def polynomial(store, i, members, m, out):
-    """``(a x.z + c)^degree``."""
+    """Compute ``(a x.z + c)^degree``."""
     raise_to_degree(out, m, store)
 
 
