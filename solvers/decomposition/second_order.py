@@ -84,6 +84,7 @@ from svmrepro.solvers.caches.feature_columns import (
 )
 from svmrepro.solvers.caches.lru import CACHE, CACHES, drop
 from svmrepro.solvers.caches.single_rows import (
+    SINGLE_ROUNDING,
     in_single_range,
     may_be_single,
     part_of,
@@ -140,6 +141,7 @@ BEGIN, RENEW = -1, -2  # reasons to compute the gradient, besides return values 
 _ROUNDING = {"double": ROUNDING, "single": 6.0e-8, "byte": ROUNDING, "distance": ROUNDING}  # of a kept entry
 _FUTILE = 30
 _SHARE = 0.03  # of eps that rounding one multiplier's row may change
+_MOST_NOISE = 0.15  # of eps by which rounding the rows of all may change the gradient, see rounding_matters
 _FEWEST = 1000  # examples; with fewer, the end in double precision takes longer than single precision saves
 
 
@@ -377,9 +379,8 @@ def _restored(run: SecondOrderRun, done: PairRestoring | Refinement) -> str | No
     """Continue with the complete gradient; return a status if the run has stalled."""
     state = run.state
     scalars = state.scalars
-    run.restoring = None
+    run.restoring, scalars.n_active = None, run.problem.n
     if done.why in (NEARLY, CONVERGED):
-        scalars.n_active = run.problem.n
         run.restores += 1
     elif done.why != REFINE:
         scalars.drift = scalars.error = scalars.noise = 0.0
@@ -391,7 +392,7 @@ def _restored(run: SecondOrderRun, done: PairRestoring | Refinement) -> str | No
         if scalars.g_max - scalars.g_min <= run.eps:
             return OPTIMAL if known(state, run.eps, run.problem) else STALLED
         if run.futile == ROUNDS:
-            _widen(run)
+            widen(run)
         return None
     if done.why == NEARLY:
         scalars.shrink_at = scalars.steps
@@ -406,8 +407,19 @@ def _restored(run: SecondOrderRun, done: PairRestoring | Refinement) -> str | No
     return STALLED if scalars.g_max - scalars.g_min > run.eps and run.futile > _FUTILE else None
 
 
-def _widen(run: SecondOrderRun) -> None:
+def rounding_matters(run: SecondOrderRun) -> bool:
+    """Tell whether rows in single precision make the gradient wrong by a good part of eps.
+
+    With many multipliers at a large bound they do, if the errors of the rows add up like steps of a random
+    walk. The pairs then follow these errors, for a hundred times as many steps as in double precision.
+    """
+    changes = math.sqrt(float(run.state.beta @ run.state.beta))
+    return run.rounded and SINGLE_ROUNDING * run.largest * changes > _MOST_NOISE * run.eps
+
+
+def widen(run: SecondOrderRun) -> None:
     """Go on with rows in double precision, once the gradient has been computed by them."""
+    settle_gradient(run)
     # If the run is stopped before that, this says how wrong the gradient still is.
     run.state.scalars.drift = gradient_error(run) / (ROUNDING * run.largest)
     problem, n, before = run.problem, run.problem.n, run.cache.counts

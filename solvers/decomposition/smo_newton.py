@@ -20,7 +20,8 @@ With several threads, long passes of the pair steps are divided among them, and 
 gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`.
 
 Rows of dense data are in single precision, and the end is computed in double precision, see
-:mod:`~svmrepro.solvers.decomposition._restoring`, unless rounding them would matter.
+:mod:`~svmrepro.solvers.decomposition._restoring`, unless rounding them would matter. Whether it does also
+depends on how many multipliers reach their bound; if it turns out so, the run goes on in double precision.
 
 On binary data with few distances, and where Gaussian rows are in single precision, the gradient is kept in
 fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
@@ -289,7 +290,10 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
         run.divided += int(scalars.ticks) - ticks
     due = scalars.between_free >= scalars.between_free_stop or run.pairs.shrinks > shrinks
     if status is None and run.pairs.restoring is None and due:
-        _consider(run)
+        if second_order.rounding_matters(run.pairs):
+            second_order.widen(run.pairs)
+        else:
+            _consider(run)
     return status
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from solver_cases import judged, words
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, certify, solve
-from svmrepro.solvers.decomposition import smo_newton
+from svmrepro.solvers.decomposition import second_order, smo_newton
 from svmrepro.solvers.registry import get
 
 
@@ -51,3 +52,23 @@ def test_a_look_at_the_free_set_while_the_gradient_is_restored(
     X, y = words(200, 100, seed=seed)
     for C in (1.0, 100.0):
         judged(Problem(X, y, C, Kernel.gaussian(gamma=0.05), storage="bits"), "smo-newton", cache_mb=1e-3)
+
+
+@pytest.mark.parametrize(("C", "matters"), [(1000.0, True), (10.0, False)])
+def test_rows_are_widened_if_rounding_those_of_all_matters(
+    C: float, matters: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widened = []
+    monkeypatch.setattr(
+        second_order, "widen", lambda run, widen=second_order.widen: widened.append(widen(run))
+    )
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1500) < 0.15, 1.0, -1.0)  # labels of noise: many multipliers end at their bound
+    problem = Problem(4.0 * rng.random((1500, 2)), y, C, Kernel.gaussian(gamma=0.03))
+    eps = 2e-3
+    assert second_order.rounds(problem, eps)  # one multiplier's row may be rounded
+    found = solve(problem, "smo-newton", eps=eps)
+    assert found.status == "optimal" and certify(problem, found).passes(eps, 1.0)
+    assert bool(widened) == matters
+    # With rows in single precision to the end, it is six to twelve times as many.
+    assert found.iterations < 2 * solve(problem, "smo2", eps=eps).iterations

@@ -215,11 +215,13 @@ def true_gradient(problem: Problem, alpha: Any) -> Any:
     return problem.y - K @ (problem.y * alpha)
 
 
-@pytest.mark.parametrize("end", ["refined", "widening"])
+@pytest.mark.parametrize("end", ["refined", "widening", "widening early"])
 def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     # Rounding matters so much here that several rounds are needed.
     monkeypatch.setattr(second_order, "_SHARE", np.inf)
     monkeypatch.setattr(second_order, "ROUNDS", 1 if end == "widening" else 1000)
+    if end != "widening early":
+        monkeypatch.setattr(second_order, "_MOST_NOISE", np.inf)
     X, y = noisy(1100, 3)
     problem = Problem(X, y, 300.0, Kernel.gaussian(gamma=0.3))
     smo_newton.prepare(problem, 1e-3)
