@@ -442,7 +442,9 @@ def main(arguments: list[str] | None = None) -> int:
             progress=lambda found: print(found, flush=True),
         )
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        missing = isinstance(error.__cause__, ModuleNotFoundError)
+        hint = "; install it, or set PYTHONPATH to its folder" if missing else ""
+        print(f"error: {error}{hint}", file=sys.stderr)
         return 2
     print(report)
     return 0 if report.passed else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -27,10 +28,15 @@ _BLOCK: Final = 1 << 22
 
 
 def line_blocks(path: str | Path) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield a file in blocks of whole lines, each with the number of its first line, counted from 1."""
+    """Yield a file in blocks of whole lines, each with the number of its first line, counted from 1.
+
+    The mark with which some editors begin a UTF-8 text is left out.
+    """
     first = 1
     with Path(path).open("rb") as stream:
         while lines := stream.readlines(_BLOCK):
+            if first == 1:
+                lines[0] = lines[0].removeprefix(BOM_UTF8)
             yield first, lines
             first += len(lines)
 

@@ -59,6 +59,9 @@ def write_npz(path: Path, X: FloatArray | sparse.csr_matrix, y: FloatArray) -> N
 
 def _arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     with Path(path).open("rb") as stream:
+        if stream.peek(2)[:2] != b"PK":
+            # NumPy would take it for a pickle, and advise to allow those.
+            raise DataError(f"{path}: is not an NPZ file (no zip archive)")
         try:
             with np.load(stream, allow_pickle=False) as stored:
                 return {name: stored[name] for name in ("X", "y", *_SPARSE) if name in stored}

@@ -110,7 +110,8 @@ def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:
             raise ValueError(f"column {show(name.encode())} has no value")
         what = f"column {show(name.encode())}: {show(text.encode())}"
         if j != place and (complaint := complain_of_number(text.encode(), what)):
-            raise ValueError(complaint)
+            comma = re.fullmatch(r"[-+]?\d+,\d+", text)
+            raise ValueError(f"{complaint}; write it with a decimal point" if comma else complaint)
         if j != place and not np.isfinite(float(text)):
             raise ValueError(f"{what} is not finite")
     raise AssertionError("one of the fields is at fault")

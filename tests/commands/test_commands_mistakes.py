@@ -20,7 +20,7 @@ experiments:
         (["check", "plat1998"], "there is nothing called 'plat1998'; did you mean 'platt1998'?"),
         (["AdultLinD", "--scale", "smoke"],
          "AdultLinD: this experiment of platt1999 is not part of the smoke scale"),
-        (["--scale", "smok"], "--scale: scale: unknown scale 'smok'; did you mean 'smoke'?"),
+        (["--scale", "smok"], "--scale: unknown scale 'smok'; did you mean 'smoke'?"),
         (["--config", "repeat=5"], "--config: repeat: unknown key; did you mean 'repeats'?"),
         (["--config", "repeats"],
          "--config: 'repeats' is not of the form KEY=VALUE"),
@@ -50,10 +50,20 @@ experiments:
         (["--executor", "slurn"],
          "--executor: 'slurn' is not installed; `./run pip install snakemake-executor-plugin-slurn` "
          "may add it; see `svmrepro run --help` and `snakemake --help`"),
-        (["publish", "--scale", "smok"], "--scale: scale: unknown scale 'smok'; did you mean 'smoke'?"),
+        (["publish", "--scale", "smok"], "--scale: unknown scale 'smok'; did you mean 'smoke'?"),
         (["publish", "plat1998"],
          "the command line: papers[0]: unknown paper 'plat1998'; did you mean 'platt1998'?"),
         (["--configfile", "nowhere.yaml"], "nowhere.yaml: no such file or directory"),
+        (["noise-linear", "--dry-run", "--config", "mirror=/nowhere"],
+         "mirror: /nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
+        (["check", "--scale", "smoke", "noise-linear"],
+         "'noise-linear' is an experiment; check takes papers: platt1998, platt1999, glasmachers2008, "
+         "joachims2006, peers"),
+        (["compare", __file__], f"against: {__file__} is neither a folder nor an archive of a run"),
+        (["publish", "-o", "/nowhere/x.zip"], "--output: /nowhere is not a folder; name one that is there"),
+        (["--scale", "smoke", "--scale=paper"], "--scale is given twice; give it once"),
+        (["publish", "--scale", "smoke", "--scale", "paper"], "--scale is given twice; give it once"),
+        (["-c2", "--cores", "2"], "--cores is given twice; give it once"),
         (["--cofig", "repeats=5"],
          "unrecognized arguments: --cofig; see `svmrepro run --help` and `snakemake --help`"),
     ],
@@ -76,6 +86,8 @@ def test_no_command_takes_every_word(tmp_path, name, word):
     [
         ("repeats: 3\npapers: [platt1998\nscale: smoke\n",
          "my.yaml:3: did not find expected ',' or ']'"),
+        ("repeats: 3\npapers:\n\t- platt1998\n",
+         "my.yaml:3: found character that cannot start any token (a tab? indent with spaces)"),
         ("repeats: 3\nrepeats: 4\n", "my.yaml:2: key 'repeats' is given twice"),
         ("experiments: {platt1998: {adult-linear: {size: [1605]}}}\n",
          "my.yaml: experiments.platt1998.adult-linear.size: unknown key; did you mean 'sizes'?"),
@@ -85,6 +97,17 @@ def test_of_a_configuration_file(tmp_path, text, expected):
     (tmp_path / "my.yaml").write_text(text)
     line = told(svmrepro(tmp_path, "run", "noise-linear", "--configfile", "my.yaml"))
     assert line == f"error: {expected}"
+
+
+def test_what_may_be_given_twice_and_an_empty_file(tmp_path):
+    (tmp_path / "my.yaml").touch()
+    twice = ("--config", "repeats=2", "--config", "time_limit=never", "--configfile", "my.yaml")
+    ended = svmrepro(tmp_path, "-s", "smo", "-s", "chunking", *twice)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines() == [
+        "warning: my.yaml: holds no keys, so it changes nothing",
+        "error: --config: time_limit: must be a number or null, not 'never'",
+    ]
 
 
 def test_the_last_of_several_files_is_blamed_for_its_own(tmp_path):

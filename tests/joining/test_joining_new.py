@@ -7,6 +7,8 @@ import pytest
 import yaml
 from support import ran
 from svmrepro.solvers.conformance import check
+from svmrepro.workflow import configuration
+from svmrepro.workflow.commands import main
 from svmrepro.workflow.configuration import config_dir, load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import skeleton_writer
@@ -78,6 +80,15 @@ def test_names_that_cannot_be(kind, name, said, tmp_path):
     with pytest.raises(StepError, match=said):
         skeleton_writer.write(kind, name, tmp_path)
     assert not any(tmp_path.iterdir())
+
+
+def test_files_are_named_as_the_caller_finds_them(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "clone"
+    monkeypatch.setattr(configuration, "home", lambda: folder)
+    for caller, said in ((tmp_path, "clone/one-svm/"), (tmp_path / "away", f"{folder}/two-svm/")):
+        monkeypatch.setattr(configuration.callers_folder, "folder", lambda caller=caller: caller)
+        assert main.main(["new", "solver", said.split("/")[-2]]) == 0
+        assert f"wrote {said}pyproject.toml" in capsys.readouterr().out
 
 
 def test_nothing_is_overwritten(tmp_path):

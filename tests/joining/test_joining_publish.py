@@ -10,6 +10,7 @@ import zipfile
 import analysis_support as synthetic
 import pytest
 from svmrepro.workflow import archives
+from svmrepro.workflow.commands import main
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import publishing
@@ -45,6 +46,13 @@ def test_the_crate_lists_every_file_with_its_checksum(run):
     assert listed[name]["encodingFormat"] == "text/csv"
     assert listed[name]["contentSize"] == str(len(files[name]))
     assert "identity" in json.loads(files[publishing.MACHINE])
+
+
+def test_the_command_names_the_scale_for_the_comparison(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(publishing, "files_of", lambda config: {"check.json": b"{}"})
+    target = tmp_path / "mine.zip"
+    assert main.main(["publish", "--scale", "smoke", "-o", str(target)]) == 0
+    assert f"compare with it by `./run compare --scale smoke {target}`" in capsys.readouterr().out
 
 
 def test_nothing_to_publish(tmp_path):

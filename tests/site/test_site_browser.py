@@ -92,6 +92,17 @@ def look_at(browser, site, pages, width, dark):
     watched.finish()
 
 
+def test_a_narrow_screen_that_is_touched(browser, site):
+    watched = opened(browser, viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
+    watched.page.goto((site / PAGES["experiment"]).as_uri())
+    expect(watched.page.locator(".main-svg").first).to_be_attached()
+    assert not watched.page.locator(".modebar-btn").count(), "it would lie over points"
+    cells = watched.page.locator(".dt-search, .dt-info")
+    aligned = cells.evaluate_all("each => each.map((one) => getComputedStyle(one).textAlign)")
+    assert set(aligned) == {"left"}
+    watched.finish()
+
+
 def test_from_a_claim_to_the_line_of_json(page, run):
     page.goto("index.html")
     page.get_by_role("link", name="Run, smoke scale").click()

@@ -17,7 +17,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.site.pages import write_site
 from svmrepro.workflow.site.records import packed_records, run_records, script
-from svmrepro.workflow.site.shown_run import read_folder
+from svmrepro.workflow.site.shown_run import expand, read_folder, unfinished
 from svmrepro.workflow.site.tables_from_html import parse_table, read_table
 from svmrepro.workflow.steps import overview
 from svmrepro.workflow.tables.layout.writers import to_html
@@ -141,6 +141,23 @@ def test_a_site_takes_the_place_of_an_earlier_one_only(run, tmp_path):
     with pytest.raises(StepError, match="is not empty and not a site"):
         write_site([run], other)
     assert [path.name for path in other.iterdir()] == ["mine.txt"]
+
+
+def test_what_is_no_run_is_left_out(run, tmp_path):
+    results = tmp_path / "results"
+    for place in ("default", "again", ".others/mine-1"):
+        shutil.copytree(run, results / place)
+    shutil.copytree(run, results / "smoke")
+    for file in (results / "smoke" / PAPER).glob("*.*"):
+        file.unlink()
+    (results / "smoke" / PAPER / EXPERIMENT / "measurements.csv").touch()
+    assert expand(results, tmp_path) == [(results / "default", "")]
+    assert unfinished(results) == [
+        f"{results / 'smoke'} is left out: only experiments and no whole paper; "
+        f"`./run --scale smoke {PAPER}` completes one"
+    ]
+    with pytest.raises(StepError, match="only experiments"):
+        expand(results / "smoke", tmp_path)
 
 
 def test_the_report_begins_with_the_verdicts(run, tmp_path):

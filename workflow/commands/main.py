@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from svmrepro.workflow.commands import COMMANDS
 from svmrepro.workflow.errors import StepError, run_safely
+from svmrepro.workflow.running.single_options import refuse_repeated
 
 _EPILOG = """\
 A word that is no command is a target of `run`: `svmrepro platt1998` is `svmrepro run platt1998`, and options
@@ -37,6 +38,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     name, (own, module) = next(iter(chosen.items()))
+    refuse_repeated(own, given[1:])
     values, others = own.parse_known_args(given[1:])
     # Targets and options of other programs, such as Snakemake.
     if others and not getattr(module, "TAKES_OTHERS", False):

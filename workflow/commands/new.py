@@ -26,9 +26,10 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
 
     if given.kind != "solver":  # whose files are all in a folder of its own
         checkout.require("pyproject.toml")
+    here = callers_folder.folder()
     for path in skeleton_writer.write(given.kind, given.name, home()):
-        print(f"wrote {path.relative_to(home())}")
-    where = "" if callers_folder.folder() == home().resolve() else f", in {home()}"
+        print(f"wrote {path.relative_to(here) if path.is_relative_to(here) else path}")
+    where = "" if here == home().resolve() else f", in {home()}"
     print(f"\nIt works as it is; change it piece by piece. Next{where}:")
     for line in skeleton_writer.next_commands(given.kind, given.name):
         print(f"    {line}")

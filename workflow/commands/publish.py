@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow import archives
-    from svmrepro.workflow.configuration import callers_folder, load_config
+    from svmrepro.workflow.configuration import as_called, callers_folder, load_config
+    from svmrepro.workflow.errors import StepError
     from svmrepro.workflow.joining.publishing import files_of
     from svmrepro.workflow.number_text import plural
 
@@ -38,13 +39,18 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         "the command line": {"papers": given.papers},
     }
     layers = [(origin, layer) for origin, layer in settings.items() if any(layer.values())]
-    files = files_of(load_config(layers))
+    config = load_config(layers)
     target = (
         callers_folder.made(given.output)
         if given.output
         else Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
     )
+    if not target.parent.is_dir():
+        raise StepError(f"--output: {target.parent} is not a folder; name one that is there")
+    files = files_of(config)
     archives.pack(files, target)
     size = target.stat().st_size / 1e6
-    print(f"{target}: {plural(len(files), 'file')}, {size:.1f} MB; compare with it by `compare {target}`")
+    scale = "" if given.scale == "default" else f"--scale {given.scale} "
+    command = as_called(f"`./run compare {scale}{target}`")
+    print(f"{target}: {plural(len(files), 'file')}, {size:.1f} MB; compare with it by {command}")
     return 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from svmrepro.workflow.configuration import callers_folder, home
+from svmrepro.workflow.configuration import callers_folder, home, paths
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +33,6 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.steps import remake
 
-    output = callers_folder.made(given.output) if given.output else home() / "results" / "again"
+    output = callers_folder.made(given.output) if given.output else home() / "results" / paths.AGAIN
     folders = [callers_folder.given(folder) for folder in given.folders]
     return remake.run(folders, output, given.reference, figures=not given.tables)

@@ -73,7 +73,7 @@ def about(pair: PairedRuns) -> Table:
     ]
     rows = []
     for name in sides[0]:
-        here, there = (side[name] or ("" if name == "missing" else "not known") for side in sides)
+        here, there = (side[name] or (DASH if name == "missing" else "not known") for side in sides)
         changed = f"machine.{name}" in machine and here != there
         rows.append({"fact": prose(name), HERE: prose(here), THERE: prose(there, "open" if changed else "")})
     columns = [

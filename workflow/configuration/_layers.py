@@ -70,7 +70,9 @@ class Layers:
         for length in range(len(full), 0, -1):
             if full[:length] in self._origins:
                 origin, key = self._origins[full[:length]]
-                return StepError(f"{origin}: {dotted((*key, *full[length:]))}: {what}")
+                at = dotted((*key, *full[length:]))
+                # An option of the same name says it already.
+                return StepError(f"{origin}: {what}" if origin == f"--{at}" else f"{origin}: {at}: {what}")
         origin = next((origin for origin, _ in self._origins.values()), "configuration")
         return StepError(f"{origin}: {dotted(full)}: {what}" if full else f"{origin}: {what}")
 

@@ -15,6 +15,9 @@ from svmrepro.workflow.errors import StepError
 COMPARE = "compare"
 """Folder of a comparison of two runs, next to the papers' folders in the results and the figures."""
 
+AGAIN = "again"
+"""Folder in the results for what `svmrepro remake` makes, unless another is named."""
+
 KEPT_FILES = ("measurements.csv", "fits.csv", "ratios.csv", "claims.csv")
 """Files of a paper by which another run can be compared, besides the record of the check."""
 
@@ -145,7 +148,8 @@ def papers_in(folder: Path) -> list[str]:
     A folder that is neither the results of a run nor a reference raises a StepError.
     """
     if not folder.is_dir():
-        raise StepError(f"against: {folder} is not a folder")
+        what = "neither a folder nor an archive of a run" if folder.exists() else "not a folder"
+        raise StepError(f"against: {folder} is {what}")
     found = _papers_in(folder)
     if found or (folder / "check.json").is_file():
         return found

@@ -67,7 +67,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     StepError names file and line.
     """
     try:
-        content = load_plain(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content = load_plain(text)
     except OSError as error:
         raise StepError(f"{path}: {cause(error)}") from error
     except UnicodeDecodeError as error:
@@ -75,7 +76,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
-        raise StepError(f"{path}{line}: {error.problem or one_line(error)}") from error
+        tab = "\t" in text and "cannot start any token" in (error.problem or "")
+        hint = " (a tab? indent with spaces)" if tab else ""
+        raise StepError(f"{path}{line}: {error.problem or one_line(error)}{hint}") from error
     except yaml.YAMLError as error:
         raise StepError(f"{path}: {one_line(error)}") from error
     if not isinstance(content, dict | None):

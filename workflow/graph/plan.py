@@ -100,13 +100,17 @@ class Plan:
         The operating system releases the lock when this process ends, even if it is killed. A folder that
         cannot be written, or a mirror that is not there, raises a StepError now, not hours later.
         """
-        mirror = self.config.mirror
-        if mirror and "://" not in mirror and not Path(mirror).is_dir():
-            raise StepError(f"mirror: {mirror} is not a folder (key mirror, or variable SVMREPRO_MIRROR)")
+        self.check_mirror()
         # The data folder is not checked: it may be complete and read-only.
         for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)
         self._held.enter_context(lock(paths.run_lock_file(self.config), self._waiting))
+
+    def check_mirror(self) -> None:
+        """Raise a StepError if the mirror is neither an address nor a folder."""
+        mirror = self.config.mirror
+        if mirror and "://" not in mirror and not Path(mirror).is_dir():
+            raise StepError(f"mirror: {mirror} is not a folder (key mirror, or variable SVMREPRO_MIRROR)")
 
     def _waiting(self, owner: str) -> None:
         folder = paths.results(self.config)

@@ -1,6 +1,7 @@
 """A run of the workflow: Snakemake is called, and the terminal shows what the run costs and where it stands.
 
 snakemake_call  calls Snakemake in this process; the options that all such commands share
+single_options  an option that may be given once
 selection       solvers and data sets that are chosen by name (``-s``, ``-d``)
 run_cost        what a run will cost before it starts, and what is left of it
 run_progress    where a whole run stands: from Snakemake's events and the messages of its jobs

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from svmrepro.workflow.configuration import as_called, callers_folder, config_dir, paths
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.running.single_options import refuse_repeated
 
 #: The project's files, wherever the command is called.
 ROOT = config_dir().parent
@@ -87,8 +88,12 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
         os.chdir(settings.directory)
         settings.directory = None
     plan = Plan(layers)
+    plan.check_mirror()
     for target in sorted(targets, key=lambda target: (target == goal, target)):
         plan.check_target(target)
+        if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
+            papers = ", ".join(plan.config.papers)
+            raise StepError(f"{target!r} is an experiment; {goal} takes papers: {papers}")
     settings.targets = targets
     # This process has the plan; jobs on other machines make it anew from what Snakemake hands on.
     settings.configfile, settings.config = [plan.overrides_file.absolute()], []
@@ -249,6 +254,8 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
     layers: list[tuple[str, Mapping[str, Any]]] = []
     for file in settings.configfile or ():
         layers.append((str(file), read_yaml(callers_folder.given(file))))
+        if not layers[-1][1]:
+            print(f"warning: {file}: holds no keys, so it changes nothing", file=sys.stderr)
     chosen: dict[str, Any] = {}
     for entry in settings.config or ():
         key, sign, _ = entry.partition("=")
@@ -267,8 +274,8 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
 
 
 def _is_run(word: str) -> bool:
-    """Whether a word names another run and no target: a folder, an archive or a URL."""
-    return "/" in word or word.lower().endswith(".zip") or callers_folder.given(word).is_dir()
+    """Whether a word is meant as another run and no target: a folder, an archive or a URL."""
+    return "/" in word or word.lower().endswith(".zip") or callers_folder.given(word).exists()
 
 
 def _found(run: str) -> str:
@@ -278,8 +285,9 @@ def _found(run: str) -> str:
 
 def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     """Return Snakemake's parser and what it makes of the words; a wrong option raises a StepError."""
-    from snakemake.cli import parse_args
+    from snakemake.cli import get_argument_parser, parse_args
 
+    refuse_repeated(get_argument_parser(), words)
     own = []
     if "--snakefile" not in words:
         # An installed package has no Snakefile above its folders.

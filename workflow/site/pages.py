@@ -44,7 +44,15 @@ from svmrepro.workflow.site.glossary import read_glossary
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
 from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
-from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, expand, find_folders, mark, read_folder
+from svmrepro.workflow.site.shown_run import (
+    ShownPaper,
+    ShownRun,
+    expand,
+    find_folders,
+    mark,
+    read_folder,
+    unfinished,
+)
 from svmrepro.workflow.site.tables_from_html import PageTable, parse_table
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
 from svmrepro.workflow.tables.layout.model import Table
@@ -81,6 +89,8 @@ def _write_site(folders: Sequence[Path], out: Path, unpacked: Path) -> str:
         found = [(folder, "") for folder in find_folders(home())]
     if not found:
         raise StepError(as_called("site: no results yet; `./run` makes them"))
+    for line in (line for folder in folders or [home() / "results"] for line in unfinished(folder.resolve())):
+        print(line)
     # What is no longer part of the site is removed, so the folder must be the site's own.
     if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "assets" / "site.css").is_file()):
         raise StepError(f"--out: {out} is not empty and not a site; name another folder")

@@ -19,8 +19,9 @@ from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, read_rows
 from svmrepro.workflow.archives import unpack
-from svmrepro.workflow.configuration import Config, load_config, read_config
-from svmrepro.workflow.configuration.paths import papers_in
+from svmrepro.workflow.configuration import Config, as_called, load_config, read_config
+from svmrepro.workflow.configuration.model import DEFAULT_SCALE
+from svmrepro.workflow.configuration.paths import AGAIN, papers_in
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, UNDECIDED
@@ -399,6 +400,18 @@ def find_folders(project: Path) -> list[Path]:
     return [*runs, *sorted(path for path in (results / "reference").glob("*") if _has_results(path))]
 
 
+def unfinished(place: Path) -> list[str]:
+    """Say of each run at a place, or in it, that is left out because no paper is finished, how to show it."""
+    said = []
+    for run in (place, *sorted(place.glob("*"))):
+        papers = sorted(path.name for path in (run / "journal").glob("*"))
+        if papers and not _has_results(run):
+            scale = "" if run.name == DEFAULT_SCALE else f" --scale {run.name}"
+            command = as_called(f"`./run{scale} {papers[0]}`")
+            said.append(f"{run} is left out: only experiments and no whole paper; {command} completes one")
+    return said
+
+
 def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
     """Return the runs at a place, each with its name in addresses, or "" for that of its folder.
 
@@ -411,10 +424,19 @@ def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
         raise StepError(f"{place} is neither a folder nor an archive of a run")
     if _has_results(place):
         return [(place, "")]
-    inside = sorted(path for path in (*place.glob("*"), *place.glob("*/*")) if _has_results(path))
+    # Left out: tables that were made again, archives unpacked for a comparison, and the papers of a run.
+    inside = sorted(
+        path
+        for path in (*place.glob("*"), *place.glob("*/*"))
+        if not re.match(rf"{AGAIN}$|{AGAIN}/|\.", path.relative_to(place).as_posix())
+        and not (path.parent / "journal").is_dir()
+        and _has_results(path)
+        and not _has_results(path.parent)
+    )
     archives = [run for path in sorted(place.glob("*.zip")) for run in expand(path, unpacked)]
     if not inside and not archives:
-        raise StepError(f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)")
+        what = f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)"
+        raise StepError(next(iter(unfinished(place)), what))
     return [*((path, "") for path in inside), *archives]
 
 

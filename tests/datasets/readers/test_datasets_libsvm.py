@@ -15,6 +15,8 @@ def test_a_small_file(tmp_path):
     assert data.X.toarray().tolist() == [[1, 0, -0.25, 0], [0, 0, 0, 0], [0, 0.5, 0, 7], [0, 0, 0, 3]]
     assert data.y.tolist() == [1, -1, 1, -1]
     assert data.X.has_canonical_format
+    marked = read_libsvm(put(tmp_path / "marked", b"\xef\xbb\xbf+1 1:1\n-1\n"))
+    assert marked.y.tolist() == [1, -1]
     assert not (data.X.data == 1.0).all()
 
 

@@ -42,6 +42,7 @@ def test_a_table_is_read_with_and_without_a_header(tmp_path, text, settings):
         (TABLE + "1,2\n", {}, ":4: 2 fields where 3 were expected"),
         (TABLE + "1,2,3\n", {}, ":4: label '3' where 0 or 1 was expected"),
         (TABLE + "1,x,1\n", {}, ":4: column 'name': 'x' is not a number"),
+        ("1;2;0\n2;1,5;1\n", {}, ":2: column '2': '1,5' is not a number; write it with a decimal point"),
         (TABLE + "1,,1\n", {}, ":4: column 'name' has no value"),
         (TABLE + "1,nan,1\n", {}, ":4: column 'name': 'nan' is not finite"),
         (TABLE + '1,"2\n3",1\n', {}, ":5: column 'name': '2\\n3' is not a number"),
@@ -107,4 +108,6 @@ def test_arrays_that_are_no_examples_are_refused(tmp_path, arrays, message):
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY", b"0 1:2\n"])
 def test_what_is_no_npz_file_is_refused(tmp_path, content):
-    refused(lambda: read_npz(put(tmp_path / "mine.npz", content), labels=SIGNS), f"{tmp_path}/mine.npz: ")
+    said = "" if content[:2] == b"PK" else "is not an NPZ file (no zip archive)"
+    path = put(tmp_path / "mine.npz", content)
+    refused(lambda: read_npz(path, labels=SIGNS), f"{path}: {said}")

@@ -162,7 +162,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([f"{HERE}:refusing", *skipped]) == 1
     assert "not one was solved" in capsys.readouterr().out
     for wrong, said in (
-        ("no_such_module:f", "ModuleNotFoundError"),
+        ("no_such_module:f", "No module named 'no_such_module'; install it, or set PYTHONPATH"),
         (f"{HERE}:HERE", "is not a function"),
         ("no-entry", "no package declares the solver 'no-entry'"),
         ("my-module:f", "'my-module:f' is not of the form package.module:function"),

@@ -40,7 +40,8 @@ const layoutOf = (x, y, more = {}) => {
   return { xaxis: x, yaxis: y, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "closest", dragmode: "zoom",
     font: { family: "system-ui, sans-serif", size: 12, color: ink }, margin: { l: 56, r: 12, t: 8, b: 44 }, ...more };
 };
-const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"], doubleClick: "reset" };
+// Without a pointer that hovers, the tool bar would always lie over the topmost points.
+const CONFIG = { ...(matchMedia("(hover: none)").matches && { displayModeBar: false }), responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"], doubleClick: "reset" };
 const said = (value, digits = 5) => (value == null ? "–" : (Number(value) + 0).toLocaleString("en", { maximumSignificantDigits: digits }).replace("-", "−"));
 
 // A panel of drawn numbers, see workflow/figures/drawn_data.py.
