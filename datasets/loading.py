@@ -58,7 +58,7 @@ def register_file(
     label
         In a table, the column of the labels: its name in the header, ``first`` or ``last``.
     test
-        A file with the test set, in the same format.
+        A file with the test set; without a ``format``, its own suffix tells its format.
 
     Raises
     ------

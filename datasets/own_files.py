@@ -49,7 +49,7 @@ class UserEntry:
     label : str
         In a table, the column of the labels: its name, ``first`` or ``last``.
     test : Path or None
-        The file of the test set, in the same format.
+        The file of the test set; without a ``format``, its own suffix tells its format.
     """
 
     name: str
@@ -60,18 +60,18 @@ class UserEntry:
     label: str = "last"
     test: Path | None = None
 
-    @property
-    def form(self) -> Format:
-        """The format of the files."""
-        return self.format or _BY_SUFFIX.get(self.path.suffix.lower(), "libsvm")
+    def form(self, part: str = "train") -> Format:
+        """Return the format of the file of the training or the test set."""
+        return self.format or _BY_SUFFIX.get(self.file(part).suffix.lower(), "libsvm")
 
     @property
     def rules(self) -> str:
         """Everything besides the content of a file that decides its arrays, for content keys."""
         signs = sorted((_told(given), sign) for given, sign in self.labels.items())
         told = f"labels={','.join(f'{given}:{sign:+g}' for given, sign in signs)};features={self.features}"
-        if self.form != "libsvm":  # so that the keys of LIBSVM files are what they were
-            told += f";format={self.form}" + (f";label={self.label}" if self.form == "csv" else "")
+        for form in dict.fromkeys(self.form(part) for part in ("train", *["test"] * (self.test is not None))):
+            if form != "libsvm":  # so that the keys of LIBSVM files are what they were
+                told += f";format={form}" + (f";label={self.label}" if form == "csv" else "")
         return told
 
     def file(self, part: str = "train") -> Path:
@@ -90,7 +90,7 @@ def check_entry(entry: UserEntry) -> None:
     if set(entry.labels.values()) != {-1.0, 1.0}:
         raise DataError("labels: must give -1 to some labels and +1 to the others, such as {0: -1, 1: 1}")
     texts = [label for label in entry.labels if isinstance(label, str)]
-    if texts and entry.form != "csv":
+    if texts and entry.form() != "csv":
         raise DataError(f"labels: {texts[0]!r} is a text; only tables have such labels")
 
 
@@ -104,7 +104,7 @@ def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
     try:
         status = path.stat()
         stamp = (status.st_size, status.st_mtime_ns)
-        return _parse(path, stamp, tuple(entry.labels.items()), features, entry.form, entry.label)
+        return _parse(path, stamp, tuple(entry.labels.items()), features, entry.form(part), entry.label)
     except UnknownLabel as error:
         raise UnknownLabel(f"{error}; the key 'labels' maps others, such as {{0: -1, 1: 1}}") from None
     except OSError as error:

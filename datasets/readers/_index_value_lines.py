@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers._parsing import NUMBER, VALUE, complain_of_number, line_blocks, show
+from svmrepro.datasets.readers._parsing import LARGEST, NUMBER, VALUE, complain_of_number, line_blocks, show
 from svmrepro.datasets.sparse_builder import GrowingRows
 
 Positions = npt.NDArray[np.int64]
@@ -125,7 +125,7 @@ class Rows:
 
 
 def _check_pairs(block: LineBlock, features: int | None, where: str | Path) -> None:
-    """Check the ranges and the order of indices and that the values are finite."""
+    """Check the ranges and the order of indices, and that no square of a value overflows."""
     index, value = block.index, block.value
     limit = features if features is not None else int(np.iinfo(np.int32).max)
     ends = np.cumsum(block.counts)
@@ -133,7 +133,7 @@ def _check_pairs(block: LineBlock, features: int | None, where: str | Path) -> N
     within[(ends - block.counts)[block.counts > 0]] = False
     rising = np.diff(index, prepend=0) > 0
     # Report the first fault in the order of the file.
-    bad = (index < 1) | (index > limit) | (within & ~rising) | ~np.isfinite(value)
+    bad = (index < 1) | (index > limit) | (within & ~rising) | ~(np.abs(value) <= LARGEST)
     if not bad.any():
         return
     at = int(np.argmax(bad))
@@ -145,6 +145,8 @@ def _check_pairs(block: LineBlock, features: int | None, where: str | Path) -> N
         what = f"index {j} is out of range 1 to {limit}"
     elif not math.isfinite(value[at]):
         what = f"value of index {j} is not finite"
+    elif abs(value[at]) > LARGEST:
+        what = f"value {value[at]:g} of index {j} is beyond {LARGEST:g}: squares would overflow"
     elif j == int(index[at - 1]):
         what = f"index {j} is repeated"
     else:

@@ -24,6 +24,9 @@ No two adjacent repetitions can match the same digits, so matching takes time li
 
 VALUE: Final = re.compile(NUMBER)
 
+LARGEST: Final = 1e150
+"""Largest value of an example: the sum of 1e8 squares, as kernels form it, is still finite."""
+
 _BLOCK: Final = 1 << 22
 
 

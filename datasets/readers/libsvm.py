@@ -44,9 +44,9 @@ def read_libsvm(
     Raises
     ------
     DataError
-        ``file:line: what``: an unexpected label, a non-numeric or non-finite value, an index that is zero,
-        out of range, repeated or out of order, a pair without its value, an empty line, an empty file, or one
-        class only.
+        ``file:line: what``: an unexpected label, a value that is not a number or beyond 1e150 in size, an
+        index that is zero, out of range, repeated or out of order, a pair without its value, an empty line,
+        an empty file, or one class only.
     OSError
         The file cannot be read.
     """

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.readers._parsing import map_labels, refuse_one_class
+from svmrepro.datasets.readers._parsing import LARGEST, map_labels, refuse_one_class
 
 _SPARSE: Final = ("data", "indices", "indptr", "shape")
 
@@ -78,6 +78,10 @@ def _numbers(path: str | Path, name: str, array: npt.NDArray[Any], dimensions: i
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         raise DataError(f"{path}: {name}[{', '.join(map(str, bad[0]))}] is not finite")
+    large = np.argwhere(np.abs(values) > LARGEST)
+    if len(large):
+        place = f"{path}: {name}[{', '.join(map(str, large[0]))}]"
+        raise DataError(f"{place} is beyond {LARGEST:g}: squares would overflow")
     return values
 
 
@@ -95,8 +99,10 @@ def _csr(path: str | Path, arrays: Arrays) -> sparse.csr_matrix:
         raise DataError(f"{path}: is not a CSR matrix: {' '.join(str(error).split())[:120]}") from None
     X.sum_duplicates()
     X.eliminate_zeros()
-    if not np.isfinite(X.data).all():
-        raise DataError(f"{path}: data: a sum of repeated entries is not finite")
+    if (np.abs(X.data) > LARGEST).any():
+        raise DataError(
+            f"{path}: data: a sum of repeated entries is beyond {LARGEST:g}: squares would overflow"
+        )
     return X
 
 

@@ -16,7 +16,14 @@ from pathlib import Path
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError, UnknownLabel
-from svmrepro.datasets.readers._parsing import NUMBER, complain_of_number, refuse_one_class, show, sign_of
+from svmrepro.datasets.readers._parsing import (
+    LARGEST,
+    NUMBER,
+    complain_of_number,
+    refuse_one_class,
+    show,
+    sign_of,
+)
 from svmrepro.datasets.registry import Label
 
 _POSITIONS = {"first": 0, "last": -1}
@@ -102,7 +109,7 @@ def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:
     if _NUMBERS.fullmatch("\n".join(texts)):
         with suppress(ValueError):  # a quoted line break joins two numbers
             row = np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
-            if np.isfinite(row).all():
+            if (np.abs(row) <= LARGEST).all():
                 return row
     names = header or [str(j + 1) for j in range(len(fields))]
     for j, (name, text) in enumerate(zip(names, fields, strict=True)):
@@ -114,4 +121,6 @@ def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:
             raise ValueError(f"{complaint}; write it with a decimal point" if comma else complaint)
         if j != place and not np.isfinite(float(text)):
             raise ValueError(f"{what} is not finite")
+        if j != place and abs(float(text)) > LARGEST:
+            raise ValueError(f"{what} is beyond {LARGEST:g}: squares would overflow")
     raise AssertionError("one of the fields is at fault")

@@ -246,6 +246,19 @@ def test_the_test_file_has_the_columns_of_the_training_file(toy_registry, tmp_pa
     refused(lambda: datasets.register_file("mine", path, format="xls"), "format: must be one of libsvm")
 
 
+def test_the_suffix_of_the_test_file_tells_its_format(toy_registry, tmp_path):
+    path, tested = put(tmp_path / "mine.libsvm", "0 2:1\n1 1:1\n"), put(tmp_path / "t.csv", "1,2,1\n0,4,0\n")
+    keys = set()
+    for label in ("last", "first"):
+        datasets.register_file("mine", path, labels={0: -1, 1: 1}, test=tested, label=label)
+        keys.add(datasets.content_key("mine", part="test"))
+    assert len(keys) == 2
+    datasets.register_file("mine", path, labels={0: -1, 1: 1}, test=tested)
+    assert datasets.load("mine", part="test").X.tolist() == [[1, 2], [0, 4]]
+    datasets.register_file("mine", path, labels={0: -1, 1: 1}, test=tested, format="libsvm")
+    refused(lambda: datasets.load("mine", part="test"), f"{tested}:1: ")
+
+
 def test_a_file_of_ones_own_that_is_bad_or_not_there(toy_registry, tmp_path):
     path = tmp_path / "mine"
     datasets.register_file("mine", path)

@@ -204,7 +204,8 @@ class Results:
         Other hardware, missing data and missing packages follow, if there are any.
         """
         measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
-        parts = [f"{self.paper.title}", f"{self.scale} scale"]
+        # A bench has no other scale.
+        parts = [self.paper.title, *[f"{self.scale} scale"] * (self.paper.name != "bench")]
         if measured:
             parts.append(f"last measured {max(run.fields.get('time', '') for run in measured)[:10]}")
             models = Counter(model for run in measured if (model := run.fields.get("machine.cpu")))

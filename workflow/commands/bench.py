@@ -52,6 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
+    folder = callers_folder.made(given.output) if given.output else Path("bench") / _folder_name(given.data)
+    try:
+        return _run(given, folder)
+    except KeyboardInterrupt:
+        place = callers_folder.shown(folder)
+        print(
+            f"\nstopped; what was measured is kept in {place}, and the same command goes on", file=sys.stderr
+        )
+        return 130
+
+
+def _run(given: argparse.Namespace, folder: Path) -> int:
+    from svmrepro.solvers import SOLVERS
     from svmrepro.workflow.configuration import as_called
     from svmrepro.workflow.joining import bench_run, bench_settings
     from svmrepro.workflow.measurement.own_solvers import failures
@@ -61,9 +74,12 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         value = getattr(given, name)
         if value is not None and not (value > 0 and math.isfinite(value)):
             raise StepError(f"--{name}: must be positive, not {value:g}")
+        if value is not None and value >= 2.0**63:
+            raise StepError(f"--{name}: must be a number below 2^63, not {value:g}")
     asked = {field.name: getattr(given, field.name) for field in fields(bench_settings.Bench)}
     wanted = bench_settings.Bench(**asked | {"options": dict(map(_option, given.options))})
-    folder = callers_folder.made(given.output) if given.output else Path("bench") / _folder_name(given.data)
+    if given.options and all(name in SOLVERS for name in given.solvers):
+        raise StepError("--option: no solver of yours takes part; add it by --solver")
     callers_folder.find_modules()
     # Their errors come before anything is read.
     bench_settings.check_own_solvers(wanted)
@@ -133,4 +149,5 @@ def _folder_name(names: list[str]) -> str:
 
 
 def _say(text: str) -> None:
-    print(f"bench: {text}", file=sys.stderr)
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # over a line that a step left open
+    print(f"{clear}bench: {text}", file=sys.stderr, flush=True)

@@ -115,6 +115,12 @@ def sample_of_file(
     if not 2 <= n <= len(order):
         raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}")
     stored["train"] = (data.X[order[:n]], data.y[order[:n]])
+    for size in sizes_of(n):
+        if len(set(data.y[order[:size]])) < 2:
+            hint = "ask for more" if n < len(order) else "the other has too few"
+            raise StepError(
+                f"{path}: -n {n}: the first {size} rows, drawn at random, hold one class only; {hint}"
+            )
     entry: dict[str, Any] = {}
     for part, (X, y) in stored.items():
         file = folder / f"{name}{'-test' * (part == 'test')}.npz"
@@ -301,7 +307,7 @@ def _kernel(bench: Bench, data: BenchData) -> dict[str, Any]:
 def _scale(X: Any) -> float:
     """Return d times the variance of all entries, as scikit-learn's ``gamma="scale"`` uses it."""
     n, d = X.shape
-    mean = float(X.sum()) / (n * d)
+    mean = float(X.sum()) / (n * d)  # readers refuse values whose squares overflow
     squares = float((X.data**2).sum() if not isinstance(X, np.ndarray) else (X**2).sum()) / (n * d)
-    scale = d * (squares - mean**2)
+    scale = d * (squares - mean * mean)
     return scale if math.isfinite(scale) and scale > 1e-12 else 1.0

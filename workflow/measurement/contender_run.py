@@ -41,6 +41,7 @@ from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
 from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.machine import copy_bandwidth
 from svmrepro.workflow.measurement.meter import Meter, no_garbage_collection, release_memory
+from svmrepro.workflow.measurement.present_run import PresentRun
 
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1
@@ -65,7 +66,7 @@ class ContenderRuns:
     ``encode`` returns the same examples in a named encoding, for contenders that ask for one. ``point`` is
     the value on the experiment's axis, if it has one; ``test`` holds examples (k, d) and labels (k,) of the
     test set for its measures. ``instructions`` counts those of each run. ``matrix`` returns the judge's
-    kernel matrix of a problem, given the name of its ``encoding``.
+    kernel matrix of a problem, given the name of its ``encoding``. ``present`` is told of each call.
 
     Each representation is built once per storage and shared by the contenders that use it. A user's own
     solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor
@@ -83,11 +84,13 @@ class ContenderRuns:
         test: tuple[Any, Any] | None = None,
         instructions: Instructions | None = None,
         matrix: Callable[..., GramMatrix | None] | None = None,
+        present: PresentRun | None = None,
     ) -> None:
         self._experiment = experiment
         self._bound, self._eps = experiment.bound(len(y), point), experiment.tolerance(point)
         self._test = test
         self._instructions = instructions
+        self._present = present or PresentRun()
         self._y = y
         self._encode = encode
         self._examples: dict[str | None, Any] = {None: X}
@@ -144,7 +147,7 @@ class ContenderRuns:
         labels = np.unique(problem.y)[[0, -1]]
         rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
         # An error here recurs in the run itself, or does not matter.
-        with suppress(Exception, SystemExit):
+        with suppress(Exception, SystemExit), self._present.calling(warming=True):
             solver(self._copy(contender, problem, rows))
 
     def run(self, contender: Contender) -> dict[str, Any]:
@@ -174,7 +177,11 @@ class ContenderRuns:
             release_memory()
         solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)
         given = self._given(contender, problem)
-        with Meter(self._instructions) as meter, no_garbage_collection():
+        with (
+            self._present.calling(),
+            Meter(self._instructions) as meter,
+            no_garbage_collection(),
+        ):
             solution = solver(given)
         return {
             **_counts_and_times(solution, meter),

@@ -32,6 +32,7 @@ from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, dump_lines
 from svmrepro.workflow.measurement.open_runs import OpenRuns
+from svmrepro.workflow.measurement.present_run import PresentRun
 from svmrepro.workflow.measurement.processor_state import pin_processor
 from svmrepro.workflow.steps._command_line import run_step
 
@@ -58,10 +59,13 @@ class _Last:
 class Measurer:
     """Measures the rows of a job."""
 
-    def __init__(self, config: Config, experiment: Experiment, progress: JobProgress) -> None:
+    def __init__(
+        self, config: Config, experiment: Experiment, progress: JobProgress, present: Path | None = None
+    ) -> None:
         self._config = config
         self._experiment = experiment
         self._progress = progress
+        self._present = PresentRun(present)
         self._journal = Journal(paths.journal(config, experiment.paper, experiment.name))
         self._machine = machine.describe()
         self._instructions = Instructions() if config.count_instructions else None
@@ -123,8 +127,10 @@ class Measurer:
                 examples=(instance.n, instance.sample),
                 permutation=instance.permutation,
             ),
+            present=self._present,
         )
         for contender, repeat in self._open.runs(instance, stopped):
+            self._present.line = self._line(instance, contender, repeat, {**NO_RESULT, "status": "error"})
             with self._progress.run(instance, contender, repeat) as report:
                 line = self._line(instance, contender, repeat, contender_runs.run(contender))
                 self._journal.append(line)
@@ -169,7 +175,9 @@ class Measurer:
         }
 
 
-def measure_job(config: Config, experiment: Experiment, part: Job, progress: JobProgress) -> None:
+def measure_job(
+    config: Config, experiment: Experiment, part: Job, progress: JobProgress, present: Path | None = None
+) -> None:
     """Measure a job and write its file; see the module docstring.
 
     If a result cannot be written, everything measured before is in the journal.
@@ -183,13 +191,20 @@ def measure_job(config: Config, experiment: Experiment, part: Job, progress: Job
     ):
         pin_processor(config.pin, slot, config.timed_jobs)
         progress.begin()
-        measurer = Measurer(config, experiment, progress)
+        measurer = Measurer(config, experiment, progress, present)
         lines = [line for instance in part.instances for line in measurer.measure(instance)]
         atomic_write(target, dump_lines(lines))
 
 
-def run(config: Config, paper: str, experiment: str, job: str, log: Path | None = None) -> None:
-    """Run the step; see the module docstring."""
+def run(
+    config: Config,
+    paper: str,
+    experiment: str,
+    job: str,
+    log: Path | None = None,
+    present: Path | None = None,
+) -> None:
+    """Run the step; see the module docstring. The file ``present`` tells which run is under way."""
     # Must run before numpy, numba or a BLAS is loaded.
     machine.pin_threads()
     os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
@@ -197,7 +212,7 @@ def run(config: Config, paper: str, experiment: str, job: str, log: Path | None 
     described = config.experiment(paper, experiment)
     part = jobs.job(config, described, job)
     with JobProgress(config, described, part, log) as progress:
-        measure_job(config, described, part, progress)
+        measure_job(config, described, part, progress, present)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,11 @@ def build(results: Results, artefact: Artefact) -> Table:
     baseline: str = artefact.settings["baseline"]
     names = artefact.experiments
     relative = f"relative to {display_name(baseline)}"
+    rows = [
+        _row(results, name, label, baseline)
+        for name in names
+        for label in results.experiment(name).contenders
+    ]
     columns = [
         Column("experiment", "problem", prose=True),
         Column("contender", "solver", prose=True),
@@ -42,13 +47,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("gap", "relative duality gap", group="certificate"),
         Column("violation", "largest KKT violation", group="certificate"),
         Column("memory", "peak memory", "MB"),
-        Column("beyond", "at the next size", prose=True),
+        Column("beyond", "at the next size", prose=True, shown=any(row["beyond"] != BLANK for row in rows)),
         Column("package", "package", prose=True, shown=False),
-    ]
-    rows = [
-        _row(results, name, label, baseline)
-        for name in names
-        for label in results.experiment(name).contenders
     ]
     twice = {"libsvm-dense", "libsvm-sparse"} <= {
         label for name in names for label in results.experiment(name).contenders

@@ -48,6 +48,7 @@ GOOD = "+1 1:1\n-1 2:1\n"
         (GOOD + "+1 2:1 2:1\n", 3, "index 2 is repeated"),
         (GOOD + "+1 1:1 3:1 2:1\n", 3, "index 2 after 3"),
         (GOOD + "+1 1:1 7\n", 3, "'7' is cut short"),
+        (GOOD + "+1 7:-1e200\n", 3, "value -1e+200 of index 7 is beyond 1e+150: squares would overflow"),
         (GOOD + "\n-1 1:1\n", 3, "empty line"),
         ("+1 1:1\n-1 3:1 3:1\n+1 0:1\n-1 1:1e999\n", 2, "index 3 is repeated"),
         ("+1 1:1\n+1 2:1\n", 1, "one class only"),
@@ -63,7 +64,7 @@ def test_what_is_refused(tmp_path, text, line, words):
     refused(lambda: read_libsvm(path, features=123), f"{path}:{line}: ", words)
 
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
+finite = st.floats(-1e150, 1e150)
 rows = st.lists(
     st.dictionaries(st.integers(1, 400), finite.filter(lambda value: value != 0.0), max_size=6),
     min_size=2,
