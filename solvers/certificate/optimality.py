@@ -261,7 +261,7 @@ def _check(problem: Problem, solution: Solution) -> None:
     wrong = np.flatnonzero(~((alpha >= 0) & (alpha <= top) & np.isfinite(alpha)))
     if wrong.size:
         i = wrong[0]
-        raise ValueError(f"alpha[{i}] = {alpha[i]!r} is not in [0, {top[i]:g}]")
+        raise ValueError(f"alpha[{i}] = {float(alpha[i])!r} is not in [0, {top[i]:g}]")
 
 
 class _Margins:

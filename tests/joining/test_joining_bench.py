@@ -221,7 +221,8 @@ def test_a_solver_that_ends_the_step_or_does_not_end_gets_its_line(
     action, status, reason, words, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    line = {**NO_RESULT, "solver": "my:fit", "experiment": "mine", "n": 50, "time_limit": 0.01}
+    limit = 0.01 if status == "time_limit" else 60.0
+    line = {**NO_RESULT, "solver": "my:fit", "experiment": "mine", "n": 50, "time_limit": limit}
     said = []
     added = _supervised(action, line, monkeypatch, said)
     assert added == [line | {"status": status, "reason": reason}]

@@ -115,6 +115,8 @@ def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
         mirror = os.environ.get("SVMREPRO_MIRROR")
         return bench_settings.known_set(name, given.rows, _DATA, mirror)
     path = callers_folder.given(name)
+    if path.is_dir():
+        raise StepError(f"--data: {name} is a folder: name a file in it")
     if not path.is_file():
         raise StepError(
             f"--data: {name} is neither a file nor a data set{did_you_mean(name, datasets.names())}"
