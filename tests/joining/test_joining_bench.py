@@ -89,6 +89,7 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
         (["-s", "smo2", "--no-bias", "--kernel", "linear"], "--solver: smo2 has a bias: leave out --no-bias"),
         (["--no-bias"], "--no-bias: only linear solvers go without a bias"),
         (["-d", "adlut"], "--data: adlut is neither a file nor a data set; did you mean 'adult'?"),
+        (["-d", "."], "--data: . is a folder: name a file in it"),
         (["-d", "TABLE"], ":2: label '0' where -1 or 1 was expected; --labels maps others, such as 0:-1,1:1"),
         (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is not a label with its sign, such as 0:-1"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
