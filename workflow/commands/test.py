@@ -1,6 +1,6 @@
 """Check format, lint and types, run the smoke scale with its check, and run all tests.
 
-With arguments, which go to pytest, only those tests run. Four tasks run at a time: that keeps two cores
+With arguments, which go to pytest, only those tests run. Three tasks run at a time: that keeps two cores
 busy, because some tests mostly wait.
 """
 
@@ -84,7 +84,7 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
 def _run_tasks() -> int:
     """Run the tasks in parallel, print the output of each when it ends, and return the largest exit code."""
     largest = 0
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(3) as pool:
         running = {pool.submit(_task, name, commands): name for name, commands in TASKS[""].items()}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
