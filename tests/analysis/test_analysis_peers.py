@@ -100,3 +100,8 @@ def test_no_two_solvers_look_alike():
     looks = seconds_ratios.looks_of([replace(experiment("set"), contenders={**CONTENDERS, **ours})])
     assert looks["smo-newton"] == style.CONTENDER_LOOKS["smo-newton"]
     assert len({(look.colour, look.marker) for look in looks.values()}) == len(CONTENDERS) + len(ours) - 1
+
+
+def test_distinct_looks_are_distinct():
+    labels = [*style.CONTENDER_LOOKS, *(f"mine-{k}" for k in range(40))]
+    assert len(set(style.distinct_looks(labels).values())) == len(labels)

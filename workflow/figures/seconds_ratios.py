@@ -84,24 +84,19 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def looks_of(experiments: list[Experiment]) -> dict[str, Look]:
-    """Return label -> look: a solver of ours has its own, another one a colour, and a marker per label.
-
-    Of two solvers of ours with the same look, the second gets another one.
-    """
+    """Return label -> look: a solver of ours has its own, another one a colour, and a marker per label."""
+    contenders = {label: each for experiment in experiments for label, each in experiment.contenders.items()}
+    ours = style.contender_looks((label for label in contenders if label in style.CONTENDER_LOOKS), _FURTHER)
     looks: dict[str, Look] = {}
     colours: dict[str, str] = {}
-    for experiment in experiments:
-        for label, contender in experiment.contenders.items():
-            if label in looks:
-                continue
-            if label in style.CONTENDER_LOOKS:
-                free = (style.CONTENDER_LOOKS[label], *_FURTHER)
-                looks[label] = next(look for look in free if look not in looks.values())
-            else:
-                colour = colours.setdefault(contender.solver, _COLOURS[len(colours) % len(_COLOURS)])
-                marker = _MARKERS[sum(each not in style.CONTENDER_LOOKS for each in looks) % len(_MARKERS)]
-                alike = sum(each.colour == colour for each in looks.values())
-                looks[label] = Look(colour, marker, _LINES[alike % len(_LINES)])
+    for label, contender in contenders.items():
+        if label in ours:
+            looks[label] = ours[label]
+            continue
+        colour = colours.setdefault(contender.solver, _COLOURS[len(colours) % len(_COLOURS)])
+        marker = _MARKERS[sum(each not in ours for each in looks) % len(_MARKERS)]
+        alike = sum(each.colour == colour for each in looks.values())
+        looks[label] = Look(colour, marker, _LINES[alike % len(_LINES)])
     return looks
 
 

@@ -115,9 +115,16 @@ SIDE_LOOKS = tuple(
 
 
 def contender_looks(contenders: Iterable[str], others: Sequence[Look] = LOOKS) -> dict[str, Look]:
-    """Return contender -> look: its fixed look, or an unused one of the others as long as there are any."""
+    """Return contender -> look: its fixed look, or an unused one of the others as long as there are any.
+
+    Of two contenders with the same fixed look, the second gets another one.
+    """
     labels = list(dict.fromkeys(contenders))
-    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
+    looks: dict[str, Look] = {}
+    for label in labels:
+        fixed = CONTENDER_LOOKS.get(label)
+        if fixed is not None and fixed not in looks.values():
+            looks[label] = fixed
     free = cycle([look for look in others if look not in looks.values()] or others)
     return {label: looks.get(label) or next(free) for label in labels}
 
