@@ -413,8 +413,10 @@ def rounding_matters(run: SecondOrderRun) -> bool:
     With many multipliers at a large bound they do, if the errors of the rows add up like steps of a random
     walk. The pairs then follow these errors, for a hundred times as many steps as in double precision.
     """
+    if not run.rounded:
+        return False
     changes = math.sqrt(float(run.state.beta @ run.state.beta))
-    return run.rounded and SINGLE_ROUNDING * run.largest * changes > _MOST_NOISE * run.eps
+    return SINGLE_ROUNDING * run.largest * changes > _MOST_NOISE * run.eps
 
 
 def widen(run: SecondOrderRun) -> None:
