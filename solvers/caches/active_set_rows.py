@@ -180,7 +180,7 @@ def signature(cache: Any) -> Any:
     return types.void(cache, types.int64[:, ::1])
 
 
-@compiled(signature(CACHE))
+@compiled()
 def rearrange_rows(cache, pairs):
     """Apply a change of order to all rows, see :func:`svmrepro.solvers.caches.feature_columns.exchanges`.
 

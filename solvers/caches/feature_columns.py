@@ -17,7 +17,6 @@ Both have a uniform type, so that a solver's loop is compiled once.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,25 +215,25 @@ BLOCK = types.int64(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
 SHAPE = types.void(STORE, PANEL, types.int64, types.int64, types.int64, VECTOR)
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_columns(store, panel, i, first, last, out):
     """Compute dot products with tiles of examples."""
     return products(panel, i, first, last, out)
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_levels(store, panel, i, first, last, out):
     """Compute dot products with tiles of bytes."""
     return products_by_parts(panel, i, first, last, out)
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_differences(store, panel, i, first, last, out):
     """Write ``-|x_i - z|^2 / 2`` from the differences in each column; norms are 0."""
     return differences(panel, store.dense[i], first, last, out)
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_precomputed(store, panel, i, first, last, out):
     """Read kernel values."""
     row, order = store.dense[i], panel.order[first:last]
@@ -262,7 +261,7 @@ def distances_from(panel, i, first, last):
     return touched, bits.sums[first & 63 : (first & 63) + last - first]
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_bytes(store, panel, i, first, last, out):
     """Compute dot products of binary data as counts of common ones."""
     touched, counts = count_common(panel, i, first, last)
@@ -286,7 +285,7 @@ def values_from_distances(panel, i, first, last, out):
     return touched
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_bytes_table(store, panel, i, first, last, out):
     """Look up Gaussian kernel values of binary data by integer distance."""
     if panel.table.size:
@@ -302,31 +301,31 @@ def block_bytes_table(store, panel, i, first, last, out):
     return touched
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_bits(store, panel, i, first, last, out):
     """Compute dot products of packed bits."""
     return dots_bits(store, i, panel.order[first:last], last - first, out)
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_index(store, panel, i, first, last, out):
     """Compute dot products of index lists."""
     return dots_index(store, i, panel.order[first:last], last - first, out)
 
 
-@compiled(BLOCK)
+@compiled(BLOCK, choice=True)
 def block_csr(store, panel, i, first, last, out):
     """Compute dot products of sparse rows."""
     return dots_csr(store, i, panel.order[first:last], last - first, out)
 
 
-@compiled(SHAPE)
+@compiled(SHAPE, choice=True)
 def shape_none(store, panel, i, first, last, out):
     """Leave the values as they are."""
     return
 
 
-@compiled(SHAPE)
+@compiled(SHAPE, choice=True)
 def shape_gaussian(store, panel, i, first, last, out):
     """``exp(-gamma (x.x + z.z - 2 x.z))``."""
     norms, gamma = panel.norms[first:last], store.parameters[0]
@@ -337,7 +336,7 @@ def shape_gaussian(store, panel, i, first, last, out):
     exponentials(out, last - first)
 
 
-@compiled(SHAPE)
+@compiled(SHAPE, choice=True)
 def shape_polynomial(store, panel, i, first, last, out):
     """Compute ``(a x.z + c)^degree``."""
     raise_to_degree(out, last - first, store)
@@ -353,7 +352,7 @@ def block_of(problem: Problem, plain: bool = False) -> tuple[Any, Any]:
         "precomputed": shape_none,
     }
     if kind == "bytes" and problem.kernel.name == "gaussian":
-        return _passed(block_bytes_table, shape_none)
+        return first_class(block_bytes_table, shape_none)  # type: ignore[no-any-return]
     block = {
         "columns": block_differences if problem.differences else block_columns,
         "levels": block_levels,
@@ -364,13 +363,7 @@ def block_of(problem: Problem, plain: bool = False) -> tuple[Any, Any]:
         "csr": block_csr,
     }[kind]
     assert store.norms.size == problem.n
-    return _passed(block, shape[problem.kernel.name])
-
-
-@cache
-def _passed(block: Any, shape: Any) -> tuple[Any, Any]:
-    """Return the two functions in the form in which they are passed as arguments."""
-    return first_class(block, shape)  # type: ignore[no-any-return]
+    return first_class(block, shape[problem.kernel.name])  # type: ignore[no-any-return]
 
 
 @compiled()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,17 @@ from svmrepro.solvers.source_code import fingerprint_all
 
 
 def compiled(
-    *signatures: Any, allocates: bool = False, overflows: bool = False, **options: Any
+    *signatures: Any,
+    allocates: bool = False,
+    overflows: bool = False,
+    choice: bool = False,
+    **options: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function and caches the machine code on disk.
 
     With ``signatures``, it is compiled for these types at import; that is needed if functions are passed as
-    arguments. Else it is compiled at its first call.
+    arguments. Else it is compiled at its first call. A function is a ``choice`` if a problem needs one of
+    several with the same signature: it is compiled when :func:`first_class` is asked for it.
 
     Reference counting is switched off unless the function ``allocates``. Arrays belong to the caller for the
     whole call, and counting every access to the fields of a state took a third of SMO's time (two locked
@@ -40,9 +46,12 @@ def compiled(
     def decorate(function: Callable[..., Any]) -> Any:
         if overflows and config.DISABLE_JIT:
             function = np.errstate(over="ignore")(function)
-        with _cache_folder():
-            made = njit(list(signatures) or None, cache=True, **fixed)(function)
-        return made if signatures else compile_inside(made, fixed)
+        at_once = [] if choice else list(signatures)
+        with _compiling():
+            made = njit(at_once or None, cache=True, **fixed)(function)
+        if choice:
+            made.choice = cache(partial(compiled(*signatures, **options), function))
+        return made if at_once else compile_inside(made, fixed)
 
     return decorate
 
@@ -103,19 +112,25 @@ def _type_of(function: FirstClass, context: Any) -> Any:
     return function.type
 
 
+@cache
 def first_class(*functions: Any) -> Any:
     """Return functions in a form that can be passed as arguments; without numba's JIT, unchanged."""
-    return tuple(FirstClass(each) if hasattr(each, "overloads") else each for each in functions)
+    versions = [each.choice() if hasattr(each, "choice") else each for each in functions]
+    return tuple(FirstClass(each) if hasattr(each, "overloads") else each for each in versions)
 
 
 @contextmanager
-def _cache_folder() -> Iterator[None]:
+def _compiling() -> Iterator[None]:
     """Cache machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
 
     By default numba caches the code beside a function's source and does not notice changes in functions
     called from other modules. With a new folder for every state of the source, no stale code is used.
+
+    Garbage is not collected meanwhile: compiling makes millions of objects that stay, and looking at them
+    again and again takes an eighth of the time.
     """
-    before = config.CACHE_DIR
+    before, collects = config.CACHE_DIR, gc.isenabled()
+    gc.disable()
     if not before:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         config.CACHE_DIR = str(Path(home) / "svmrepro" / f"compiled-{fingerprint_all()}")
@@ -123,3 +138,5 @@ def _cache_folder() -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before
+        if collects:
+            gc.enable()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.caches.active_set_rows import CACHE, row_of, span
+from svmrepro.solvers.caches.active_set_rows import row_of, span
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.example_tiles import (
     in_single_precision,
@@ -270,7 +270,7 @@ def subtract_part(
     return -1
 
 
-@compiled(signature(CACHE))
+@compiled()
 def subtract_rows(
     G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row, fixed
 ):
@@ -318,20 +318,21 @@ def _subtract_sum(G, k, changes, row, first, mirrored, shared):
         _subtract(G[begin:end], changes[k], row[begin - first :])
 
 
-@compiled(
-    types.UniTuple(types.int64, 3)(
-        VECTOR,
-        STORE,
-        PANEL,
-        *CALLS,
-        types.int64[::1],
-        VECTOR,
-        types.int64,
-        types.int64,
-        types.int64,
-        VECTOR,
-    )
+SUMS = types.UniTuple(types.int64, 3)(
+    VECTOR,
+    STORE,
+    PANEL,
+    *CALLS,
+    types.int64[::1],
+    VECTOR,
+    types.int64,
+    types.int64,
+    types.int64,
+    VECTOR,
 )
+
+
+@compiled()
 def subtract_sums(G, store, panel, block, shape, examples, changes, shared, at, work, row):
     """Subtract ``sum_p changes[p] K(x_examples[k], x_order[p])`` from each ``G[k]``, without kept rows.
 

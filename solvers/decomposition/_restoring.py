@@ -19,14 +19,13 @@ from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import build_panel
 from svmrepro.solvers.caches.single_rows import part_of
 from svmrepro.solvers.compilation.compiled import compiled, direct
-from svmrepro.solvers.decomposition._gradient_rows import fixed_error, subtract_sums
+from svmrepro.solvers.decomposition._gradient_rows import fixed_error
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, PairState
 
 if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 
-_subtract_sums = direct(subtract_sums)
 _error_of_sums = direct(fixed_error)
 REFINE = -3  # reason to compute the gradient, besides those of `second_order`
 ROUNDS = 3
@@ -203,7 +202,7 @@ class Refinement:
     def advance(self, run: SecondOrderRun, work: int) -> bool:
         """Continue for about ``work`` entries read; return whether it is done."""
         counts = run.cache.counts
-        self.at, entries, touched = _subtract_sums(
+        self.at, entries, touched = run.loops.subtract_sums(
             self.G, run.store, self.panel, run.block, run.shape, self.examples, self.changes,
             self.shared, self.at, work, self.row,
         )  # fmt: skip

@@ -36,7 +36,7 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
-from svmrepro.solvers.caches.lru import CACHE, CACHES
+from svmrepro.solvers.caches.lru import CACHES
 from svmrepro.solvers.compilation.compiled import compiled, compiled_for, direct
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition import second_order
@@ -151,7 +151,7 @@ def signature(cache: Any) -> Any:
     return types.int64(CONJUGATE, STATE, cache, STORE, PANEL, *CALLS, types.float64, types.int64, types.int64)
 
 
-@compiled(signature(CACHE))
+@compiled()
 def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act; return as ``_second_order_iteration.iterate``."""
     y, C, beta, G = state.y, state.C, state.beta, state.G
@@ -225,8 +225,7 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
 
 def loop_of(precision: str) -> Any:
     """Return :func:`iterate`, compiled for rows of a given precision."""
-    kind = CACHES[precision]
-    return direct(iterate if kind == CACHE else compiled_for(iterate, signature(kind)))
+    return direct(compiled_for(iterate, signature(CACHES[precision])))
 
 
 class ConjugateRun(SecondOrderRun):

@@ -57,7 +57,7 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.caches.active_set_rows import entry, fetch, kept, row_of
 from svmrepro.solvers.caches.feature_columns import PANEL
-from svmrepro.solvers.caches.lru import CACHE, CACHES
+from svmrepro.solvers.caches.lru import CACHES
 from svmrepro.solvers.caches.single_rows import in_single_range
 from svmrepro.solvers.compilation.compiled import compiled, compiled_for
 from svmrepro.solvers.compilation.records import allocated, array, record
@@ -203,7 +203,7 @@ def signature(cache: Any) -> Any:
     return types.int64(PAST, READING, *rest)
 
 
-@compiled(signature(CACHE))
+@compiled()
 def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act.
 
@@ -305,8 +305,7 @@ def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_
 
 def loop_of(precision: str) -> Any:
     """Return :func:`iterate`, compiled for rows of a given precision."""
-    kind = CACHES[precision]
-    return iterate if kind == CACHE else compiled_for(iterate, signature(kind))
+    return compiled_for(iterate, signature(CACHES[precision]))
 
 
 class ReadingRun(SecondOrderRun):

@@ -82,7 +82,7 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     rearrange,
 )
-from svmrepro.solvers.caches.lru import CACHE, CACHES, drop
+from svmrepro.solvers.caches.lru import CACHES, drop
 from svmrepro.solvers.caches.single_rows import (
     SINGLE_ROUNDING,
     in_single_range,
@@ -96,7 +96,7 @@ from svmrepro.solvers.compilation.compiled import compiled_for, direct
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import FIXED_STATE, FixedGradient, build_fixed
-from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
+from svmrepro.solvers.decomposition._gradient_rows import subtract_rows, subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import build_screen
 from svmrepro.solvers.decomposition._pair_state import (
     ROUNDING,
@@ -129,6 +129,7 @@ from svmrepro.solvers.decomposition._statistics import bytes_moved, lengths
 from svmrepro.solvers.decomposition.threads.helpers import Helpers
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Start
+from svmrepro.solvers.storage import kernel_transforms
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, positive_bound
 from svmrepro.solvers.storage.row_products import rows_of
 
@@ -151,6 +152,7 @@ class Loops(NamedTuple):
     iterate: Any
     rearrange_rows: Any
     subtract_rows: Any
+    subtract_sums: Any
 
 
 @cache
@@ -159,15 +161,14 @@ def loops_of(precision: str, fixed: bool = False) -> Loops:
 
     ``fixed``: whether the gradient is in fixed point, see :func:`may_be_fixed`.
     """
-    kind, rearrange_rows = CACHES[precision], active_set_rows.rearrange_rows
+    kind = CACHES[precision]
     loop = compiled_for(iterate, second_order_iteration.signature(kind, FIXED_STATE if fixed else STATE))
-    if kind == CACHE:
-        return Loops(direct(loop), rearrange_rows, direct(subtract_rows))
     return Loops(
         direct(loop),
-        compiled_for(rearrange_rows, active_set_rows.signature(kind)),
+        compiled_for(active_set_rows.rearrange_rows, active_set_rows.signature(kind)),
         # Entries are bytes under a linear kernel only, whose gradient is computed from weights.
         None if precision == "byte" else direct(compiled_for(subtract_rows, gradient_rows.signature(kind))),
+        direct(compiled_for(subtract_sums, gradient_rows.SUMS)) if precision == "rounded" else None,
     )
 
 
@@ -322,9 +323,16 @@ def rounds(problem: Problem, eps: float) -> bool:
     return problem.n >= _FEWEST and may_be_single(problem) and rounds_well(problem, eps, _SHARE)
 
 
+def load_rows(problem: Problem) -> None:
+    """Lay the examples out, and load the functions for their rows, before the clock starts."""
+    problem.layout("panel", build_panel)
+    block_of(problem)
+    kernel_transforms.prepare(problem, 0.0)
+
+
 def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    problem.layout("panel", build_panel)
+    load_rows(problem)
     loops_of(precision_of(problem))
 
 

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numba import types
-from svmrepro.solvers.caches.feature_columns import build_panel, bytes_hold
+from svmrepro.solvers.caches.feature_columns import bytes_hold
 from svmrepro.solvers.caches.single_rows import single_panel
 from svmrepro.solvers.compilation.compiled import compiled, direct
 from svmrepro.solvers.decomposition import second_order
@@ -75,7 +75,7 @@ _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
 
 def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    problem.layout("panel", build_panel)
+    second_order.load_rows(problem)
     precision = _precision_of(problem, eps)
     if precision == "rounded":
         single_panel(problem)

@@ -59,12 +59,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.passes.counted_products import CountedProducts, Vector
+from svmrepro.solvers.passes.counted_products import CountedProducts, Vector, prepare
 from svmrepro.solvers.passes.sliced_passes import Weights
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
 
-__all__ = ["advance", "finish", "objective", "start", "steps"]
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _LOOSE = 1e-2  # reduction of the gradient by CG while the active set still changes
 _FIRST_STEPS = 10

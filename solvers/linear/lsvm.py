@@ -54,12 +54,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
-from svmrepro.solvers.passes.counted_products import CountedProducts, Vector
+from svmrepro.solvers.passes.counted_products import CountedProducts, Vector, prepare
 from svmrepro.solvers.passes.sliced_passes import Weights
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 
-__all__ = ["advance", "finish", "objective", "start", "steps"]
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _OWN_LIMIT = 512 * 2**20
 _BLOCK = 1024  # rows added to the matrix, or columns of it updated, at once

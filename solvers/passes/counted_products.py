@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.passes.row_passes import KERNELS
+from svmrepro.solvers.passes.row_passes import passes_of
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.storage.row_products import ROWS
+from svmrepro.solvers.storage.row_products import rows_of
 
 Vector = npt.NDArray[np.float64]
+
+
+def prepare(problem: Problem, eps: float) -> None:
+    """Load the functions for a problem's rows before the clock starts."""
+    rows_of(problem)
+    passes_of(problem.storage)
 
 
 class CountedProducts:
@@ -26,8 +32,8 @@ class CountedProducts:
 
     def __init__(self, problem: Problem) -> None:
         self._store = problem.prepare()
-        _, self._products, _ = ROWS[problem.storage]
-        _, self._add = KERNELS[problem.storage]
+        _, self._products, _ = rows_of(problem)
+        _, self._add = passes_of(problem.storage)
         # Row functions read one entry beyond the last feature, and their sums have one too.
         self._weights = np.zeros(problem.d + 1)
         self._all = np.zeros(problem.n)

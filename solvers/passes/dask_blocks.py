@@ -44,7 +44,7 @@ class Keeper:
         self._rows, self._X = blocks.shape[0], blocks.parts[0]
         self._largest, self._sizes = blocks.radius, blocks.sizes
         self._store = blocks.stores()[0]
-        self._scores, self._add = row_passes.KERNELS[blocks.storage]
+        self._scores, self._add = row_passes.passes_of(blocks.storage)
         self._about = (*blocks.shape, blocks.sparse, blocks.single, row_passes.entries_of(self._store))
         self._w, self._g = np.zeros(0), np.zeros(0)
 

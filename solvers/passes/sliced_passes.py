@@ -127,7 +127,7 @@ class SlicedPasses:
         self.layout = row_passes.prepare(problem)
         self.n = problem.n
         self.at = self.touched = 0
-        self._scores, self._add = row_passes.KERNELS[self.layout.storage]
+        self._scores, self._add = row_passes.passes_of(self.layout.storage)
         self._entries_a_row = max(self.layout.entries / problem.n, 1.0)
         self._spread: Spread | None = problem.X if isinstance(problem.X, Spread) else None
         self._change: Vector | None = None  # on a cluster, the coefficients of the current sum

@@ -55,10 +55,10 @@ from svmrepro.solvers.quadratic_programs import projected_cg as pcg
 from svmrepro.solvers.quadratic_programs.chunk_qp import ChunkQP, allocate, weigh
 from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
 from svmrepro.solvers.storage.kernel_sums import fold, folded_weights
-from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, positive_bound, transform_of
+from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, positive_bound, prepare, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
-__all__ = ["advance", "finish", "objective", "start", "steps"]
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 BYTES_PER_ENTRY = 4
 _FUTILE = 40  # consecutive steps without a gain after which the run stalls

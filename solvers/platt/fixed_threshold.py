@@ -57,9 +57,10 @@ from svmrepro.solvers.platt._state import (
     steps,
     violates,
 )
+from svmrepro.solvers.storage.kernel_transforms import prepare
 from svmrepro.solvers.storage.row_products import STORE
 
-__all__ = ["advance", "finish", "objective", "start", "steps"]  # what the driver calls
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]  # what the driver calls
 
 
 @compiled(forceinline=True)

@@ -95,9 +95,10 @@ from svmrepro.solvers.platt._state import (
     unshrink,
     violates,
 )
+from svmrepro.solvers.storage.kernel_transforms import prepare
 from svmrepro.solvers.storage.row_products import STORE, dots_of_two
 
-__all__ = ["advance", "finish", "objective", "start", "steps"]  # what the driver calls
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]  # what the driver calls
 
 _SNAP = 1e-14  # multipliers this close to C, or to 0 relative to the pair's sum, are put on the bound
 _DEGENERATE = 1e-12  # eta below this times K11 + K22 is rounding, not curvature

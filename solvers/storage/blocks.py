@@ -82,7 +82,7 @@ class Blocks:
 
     @property
     def storage(self) -> str:
-        """How a block is stored, a name in ``row_passes.KERNELS``."""
+        """How a block is stored, a name in ``row_passes.ENTRY_BYTES``."""
         return ("csr" if self.sparse else "dense") + (", single" if self.single else "")
 
     @property

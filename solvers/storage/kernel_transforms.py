@@ -12,20 +12,20 @@ import numpy as np
 from numba import types
 from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.storage.row_products import MEMBERS, STORE, VECTOR
+from svmrepro.solvers.storage.row_products import MEMBERS, STORE, VECTOR, rows_of
 from svmrepro.solvers.vector_code.vector_loops import exponentials
 
 TRANSFORM = types.void(STORE, types.int64, MEMBERS, types.int64, VECTOR)
 _LEAST_BOUND = 1e-290  # its rounding is still a normal number
 
 
-@compiled(TRANSFORM)
+@compiled(TRANSFORM, choice=True)
 def linear(store, i, members, m, out):
     """Leave the dot products as they are."""
     return
 
 
-@compiled(TRANSFORM)
+@compiled(TRANSFORM, choice=True)
 def gaussian(store, i, members, m, out):
     """``exp(-gamma (x.x + z.z - 2 x.z))``."""
     norms, gamma = store.norms, store.parameters[0]
@@ -36,7 +36,7 @@ def gaussian(store, i, members, m, out):
     exponentials(out, m)
 
 
-@compiled(TRANSFORM)
+@compiled(TRANSFORM, choice=True)
 def gaussian_integer(store, i, members, m, out):
     """Look up the Gaussian where squared distances are integers: :class:`Store`'s ``table``."""
     # The squared distance of binary rows is a small integer, used as index into the table.
@@ -76,7 +76,7 @@ def raise_to_degree(values, m, store):
             values[k] = value
 
 
-@compiled(TRANSFORM)
+@compiled(TRANSFORM, choice=True)
 def polynomial(store, i, members, m, out):
     """Compute ``(a x.z + c)^degree``."""
     raise_to_degree(out, m, store)
@@ -84,15 +84,20 @@ def polynomial(store, i, members, m, out):
 
 def transform_of(kernel_name: str, store: Any) -> Any:
     """Return the compiled transform of a kernel over a store."""
-    if kernel_name == "gaussian":
-        return _GAUSSIANS[store.table.size > 0]
-    return _TRANSFORMS[kernel_name]
+    transform = {
+        "linear": linear,
+        "gaussian": gaussian_integer if store.table.size else gaussian,
+        "polynomial": polynomial,
+        "precomputed": linear,
+    }[kernel_name]
+    return first_class(transform)[0]
 
 
-_GAUSSIANS = first_class(gaussian, gaussian_integer)
-_TRANSFORMS = dict(
-    zip(("linear", "polynomial", "precomputed"), first_class(linear, polynomial, linear), strict=True)
-)
+def prepare(problem: Any, eps: float) -> None:
+    """Load the functions of a problem's kernel values before the clock starts."""
+    store = problem.prepare()
+    rows_of(problem)
+    transform_of(problem.kernel.name, store)
 
 
 def largest_value(kernel: Kernel, store: Any) -> float:

@@ -41,7 +41,7 @@ UPDATE = types.int64(STORE, types.int64, types.float64, VECTOR)
 REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
-@compiled(DOTS, fastmath=REASSOCIATE)
+@compiled(DOTS, choice=True, fastmath=REASSOCIATE)
 def dots_dense(store, i, members, m, out):
     """Compute dot products of whole rows; see the module docstring for this and all functions below."""
     X = store.dense
@@ -56,7 +56,7 @@ def dots_dense(store, i, members, m, out):
     return m * d
 
 
-@compiled(PRODUCTS, fastmath=REASSOCIATE)
+@compiled(PRODUCTS, choice=True, fastmath=REASSOCIATE)
 def products_dense(store, w, members, m, out):
     """Products of whole rows with w."""
     X = store.dense
@@ -70,7 +70,7 @@ def products_dense(store, w, members, m, out):
     return m * d
 
 
-@compiled(UPDATE)
+@compiled(UPDATE, choice=True)
 def update_dense(store, i, a, w):
     """Add a whole row to w."""
     x = store.dense[i]
@@ -79,7 +79,7 @@ def update_dense(store, i, a, w):
     return x.shape[0]
 
 
-@compiled(DOTS)
+@compiled(DOTS, choice=True)
 def dots_csr(store, i, members, m, out):
     """Dot products over the stored entries of each member."""
     # x_i is scattered into a dense vector once; every member is then one sparse sum.
@@ -97,11 +97,7 @@ def dots_csr(store, i, members, m, out):
     return touched
 
 
-@compiled(
-    types.int64(
-        STORE, types.FunctionType(DOTS), types.int64, types.int64, MEMBERS, types.int64, VECTOR, VECTOR
-    )
-)
+@compiled()
 def dots_of_two(store, dots, i1, i2, members, m, out1, out2):
     """Compute the dot products of two examples with each member; sparse rows are read once for both.
 
@@ -149,7 +145,7 @@ def dots_of_two(store, dots, i1, i2, members, m, out1, out2):
     return touched
 
 
-@compiled(PRODUCTS)
+@compiled(PRODUCTS, choice=True)
 def products_csr(store, w, members, m, out):
     """Products of stored entries with w."""
     indptr, indices, values = store.indptr, store.indices, store.values
@@ -165,7 +161,7 @@ def products_csr(store, w, members, m, out):
     return touched
 
 
-@compiled(UPDATE)
+@compiled(UPDATE, choice=True)
 def update_csr(store, i, a, w):
     """Add the stored entries of a row to w."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
@@ -173,7 +169,7 @@ def update_csr(store, i, a, w):
     return store.indptr[i + 1] - store.indptr[i]
 
 
-@compiled(DOTS)
+@compiled(DOTS, choice=True)
 def dots_index(store, i, members, m, out):
     """Dot products of binary rows as sums over index lists."""
     # Platt 1998, section 3: "the dot product will sum the weights corresponding to the
@@ -193,7 +189,7 @@ def dots_index(store, i, members, m, out):
     return touched
 
 
-@compiled(PRODUCTS)
+@compiled(PRODUCTS, choice=True)
 def products_index(store, w, members, m, out):
     """Products of binary rows with w as sums over index lists."""
     indptr, indices, norms = store.indptr, store.indices, store.norms
@@ -205,7 +201,7 @@ def products_index(store, w, members, m, out):
     return touched
 
 
-@compiled(UPDATE)
+@compiled(UPDATE, choice=True)
 def update_index(store, i, a, w):
     """Add ``a`` at the ones of a binary row."""
     for p in range(store.indptr[i], store.indptr[i + 1]):
@@ -214,7 +210,7 @@ def update_index(store, i, a, w):
     return np.int64(store.norms[i])
 
 
-@compiled(DOTS)
+@compiled(DOTS, choice=True)
 def dots_bits(store, i, members, m, out):
     """Dot products of binary rows as counts of common bits."""
     bits = store.bits
@@ -246,7 +242,7 @@ def dots_bits(store, i, members, m, out):
     return m * words
 
 
-@compiled(PRODUCTS)
+@compiled(PRODUCTS, choice=True)
 def products_bits(store, w, members, m, out):
     """Products of packed binary rows with w, one set bit at a time."""
     bits = store.bits
@@ -255,14 +251,14 @@ def products_bits(store, w, members, m, out):
     return m * bits.shape[1]
 
 
-@compiled(UPDATE)
+@compiled(UPDATE, choice=True)
 def update_bits(store, i, a, w):
     """Add ``a`` at every set bit of a packed row."""
     add_at_bits(store.bits[i], a, w)
     return store.bits.shape[1]
 
 
-@compiled(DOTS, fastmath=REASSOCIATE)
+@compiled(DOTS, choice=True, fastmath=REASSOCIATE)
 def dots_differences(store, i, members, m, out):
     """Write ``-|x_i - x_j|^2 / 2``, from differences; with norms of 0 it replaces a dot product."""
     X = store.dense
@@ -277,7 +273,7 @@ def dots_differences(store, i, members, m, out):
     return m * d
 
 
-@compiled(DOTS)
+@compiled(DOTS, choice=True)
 def dots_precomputed(store, i, members, m, out):
     """Read kernel values."""
     row = store.dense[i]
@@ -289,15 +285,15 @@ def dots_precomputed(store, i, members, m, out):
 def rows_of(problem: Any) -> Any:
     """Return the three functions for a problem's examples."""
     problem.prepare()
-    return ROWS["differences" if problem.differences else problem.storage]
+    return first_class(*_ROWS["differences" if problem.differences else problem.storage])
 
 
-ROWS = {
-    "dense": first_class(dots_dense, products_dense, update_dense),
-    "csr": first_class(dots_csr, products_csr, update_csr),
-    "index": first_class(dots_index, products_index, update_index),
-    "bits": first_class(dots_bits, products_bits, update_bits),
+_ROWS = {
+    "dense": (dots_dense, products_dense, update_dense),
+    "csr": (dots_csr, products_csr, update_csr),
+    "index": (dots_index, products_index, update_index),
+    "bits": (dots_bits, products_bits, update_bits),
     # These two are never used with a linear kernel, so their products with weights are never called.
-    "differences": first_class(dots_differences, products_dense, update_dense),
-    "precomputed": first_class(dots_precomputed, products_dense, update_dense),
+    "differences": (dots_differences, products_dense, update_dense),
+    "precomputed": (dots_precomputed, products_dense, update_dense),
 }

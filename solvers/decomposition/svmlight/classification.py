@@ -68,6 +68,9 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     rearrange,
 )
+from svmrepro.solvers.caches.lru import CACHE
+from svmrepro.solvers.compilation.compiled import compiled_for
+from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _pair_state as pair_state
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
 from svmrepro.solvers.decomposition._restoring import Leavers
@@ -81,6 +84,8 @@ from svmrepro.solvers.storage.row_products import rows_of
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _NEVER = 2**62
+_subtract_rows = compiled_for(subtract_rows, gradient_rows.signature(CACHE))
+_rearrange_rows = compiled_for(active_set_rows.rearrange_rows, active_set_rows.signature(CACHE))
 BEGIN, RESTORE, RENEW = range(3)  # reasons to compute the gradient
 _ROUNDING = {"double": 2.3e-16, "single": 6.0e-8}  # relative error of a cached entry
 _FUTILE = 30
@@ -105,7 +110,7 @@ class SvmLightRestoring:
                 state, run.work, run.cache, run.store, run.calls[-2], run.panel.order, part.last
             )
             return True
-        self.at = subtract_rows(
+        self.at = _subtract_rows(
             self.G, run.cache, run.store, run.panel, *run.calls[:2], part.positions, part.changes, part.first,
             part.last, self.at, work, self.row, False,
         )  # fmt: skip
@@ -170,6 +175,8 @@ class SvmLightRun:
 def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out before the clock starts."""
     problem.layout("panel", build_panel)
+    block_of(problem)
+    rows_of(problem)
 
 
 def _panel_of(problem: Problem, plain: bool) -> Panel:
@@ -320,7 +327,7 @@ def _shrink(run: SvmLightRun) -> None:
     pairs = exchanges(state.goes, m)
     if not run.folded:
         rearrange(run.panel, pairs)
-        active_set_rows.rearrange_rows(run.cache, pairs)
+        _rearrange_rows(run.cache, pairs)
     rearrange_state(state, run.panel.order, pairs)
     calm = run.work.calm
     calm[pairs] = calm[pairs[:, ::-1]]
