@@ -71,6 +71,7 @@ class Numbers:
             "claim": self.claim,
             "deciding": deciding,
             "tally": self.tally,
+            "revised": self.revised,
             "bent": self.bent,
             "run_of": self.run_of,
             "scale_of": self.scale_of,
@@ -179,6 +180,11 @@ class Numbers:
         if kind is not None:
             rows = rows[rows.kind == kind]
         return {"all": len(rows), **{name: int((rows.verdict == name).sum()) for name in VERDICTS}}
+
+    def revised(self, paper: str) -> pd.DataFrame:
+        """Return the claims of ``scale/paper`` whose rules were revised, with `earlier_rule` and more."""
+        rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {})
+        return rows[rows.earlier_rule != ""].set_index("id")
 
     def bent(self, paper: str, kind: str) -> int:
         """Return how many counted claims of one kind are undecided only because points lie on no line."""

@@ -26,6 +26,7 @@ TEXTS = {
     "FINDINGS.md": "docs/templates/FINDINGS.md",
     "docs/verdicts.md": "docs/templates/verdicts.md",
     "docs/planning-readings.md": "docs/templates/planning-readings.md",
+    "docs/rules.md": "docs/templates/rules.md",
     "docs/threads.md": "docs/templates/threads.md",
     "docs/grid.md": "docs/templates/grid.md",
 }

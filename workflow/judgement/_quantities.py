@@ -154,8 +154,9 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio of the seconds of one ``contender`` on an experiment to those on the experiment ``against``.
 
     The sizes are equal, or with ``at: largest`` the largest of each. The problems run in different processes,
-    so the interval is that of the quotient of two independent medians.
+    so the interval is that of the quotient of two independent medians. ``of: iterations`` is exact.
     """
+    quantity = spec.get("of", CPU)
     against, contender, largest = spec["against"], spec["contender"], spec.get("at") == "largest"
 
     def look(name: str, row: SizeRow) -> Interval | str:
@@ -163,9 +164,11 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
             return f"{against} is not part of the {results.scale} scale"
         n = _largest(results, against, contender) if largest else row.n
         top, bottom = results.group(name, contender, row.n), results.group(against, contender, n)
-        one, other = top.interval(CPU), bottom.interval(CPU)
+        one, other = top.interval(quantity), bottom.interval(quantity)
         if one is None or other is None:
             return bottom.reason or "not measured"
+        if quantity != CPU:
+            return Interval.exact(one.value / other.value)
         return across_processes(one).over(across_processes(other))
 
     def paper(name: str, row: SizeRow) -> float | None:
@@ -216,7 +219,7 @@ KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[s
     "exponent": (exponent, {"contender"}, {"of", "sizes", "against"}),
     "exponent-difference": (exponent, {"contender", "minus"}, {"of"}),
     "ratio": (ratio, {"above", "below"}, {"of", "at", "from"}),
-    "problem-ratio": (problem_ratio, {"contender", "against"}, {"at", "from"}),
+    "problem-ratio": (problem_ratio, {"contender", "against"}, {"of", "at", "from"}),
     "unfinished": (unfinished, {"contender"}, {"at", "from"}),
     "support-vectors": (support_vectors, {"contender", "which"}, {"at", "from"}),
     "value": (value, {"of", "contenders"}, {"per", "at", "from", "zeros"}),

@@ -33,8 +33,9 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
 
 HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
-STAND_IN, TOO_SMALL = "holds on a stand-in", "not decided at this size"
-VERDICTS = (HOLDS, STAND_IN, FAILS, UNDECIDED, TOO_SMALL, UNMEASURED)
+STAND_IN, STAND_IN_FAILS = "holds on a stand-in", "does not hold on a stand-in"
+TOO_SMALL = "not decided at this size"
+VERDICTS = (HOLDS, STAND_IN, FAILS, STAND_IN_FAILS, UNDECIDED, TOO_SMALL, UNMEASURED)
 
 HELD = (HOLDS, STAND_IN)
 """Verdicts of a claim that was found true of what was measured."""
@@ -56,7 +57,12 @@ Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
 Over = Literal["all", "any", "most", "nearly-all", "together"]
 
 
-_PLURALS = {HOLDS: "hold", STAND_IN: "hold on a stand-in", FAILS: "do not hold"}
+_PLURALS = {
+    HOLDS: "hold",
+    STAND_IN: "hold on a stand-in",
+    FAILS: "do not hold",
+    STAND_IN_FAILS: "do not hold on a stand-in",
+}
 
 
 def after_number(verdict: str, count: int) -> str:
@@ -69,6 +75,15 @@ def tally(count: Mapping[str, int]) -> str:
     return ", ".join(
         f"{count[name]} {after_number(name, count[name])}" for name in (*VERDICTS, UNASKED) if count.get(name)
     )
+
+
+class EarlierRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first rule of a claim whose rule was revised when results were known."""
+
+    rule: Annotated[dict[Rule, float | tuple[float, float]], msgspec.Meta(min_length=1, max_length=1)]
+    because: str  # why it was revised
+    over: Over = "all"
+    quantity: dict[str, Any] | None = None  # if another one was judged
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,6 +103,16 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     because: str = ""  # why a claim by construction cannot fail
     # Fewest examples that decide; "paper": the largest size that the paper prints for the experiment.
     decisive: int | Literal["paper"] | dict[str, int] = 0
+    earlier: EarlierRule | None = None
+
+    @property
+    def before(self) -> Claim | None:
+        """The claim with its first rule, if that was revised."""
+        was = self.earlier
+        if was is None:
+            return None
+        quantity = was.quantity or self.quantity
+        return structs.replace(self, rule=was.rule, over=was.over, quantity=quantity, earlier=None)
 
     @property
     def counted(self) -> bool:
@@ -121,6 +146,8 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
         try:
             claim = typed(entry, Claim)
             _check(claim, [*experiments, *left_out])
+            if claim.before:
+                _check(claim.before, [*experiments, *left_out])
             _check_worth(claim, claims)
         except ValueError as error:
             raise StepError(f"{path.name}: claim {place} '{name}': {error}") from None

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
-from svmrepro.workflow.judgement.claims import FAILS, HELD, TOO_SMALL, UNDECIDED
+from svmrepro.workflow.judgement.claims import FAILS, HELD, STAND_IN_FAILS, TOO_SMALL, UNDECIDED
 from svmrepro.workflow.number_text import plural
 
 TOLERANCE = 0.02
@@ -244,9 +244,11 @@ def compare(
             present = now.get(name, "no longer listed")
             said = f"claim {paper}/{name} held in the reference: {present}"
             elsewhere = not found.same_machine.get(paper)
-            if (paper, name) in clocked and (present == UNDECIDED or (present == FAILS and elsewhere)):
+            if (paper, name) in clocked and (
+                present == UNDECIDED or (present in (FAILS, STAND_IN_FAILS) and elsewhere)
+            ):
                 found.remarks.append(f"{said}, by seconds")
-            elif present in (FAILS, UNDECIDED, TOO_SMALL, "no longer listed"):
+            elif present in (FAILS, STAND_IN_FAILS, UNDECIDED, TOO_SMALL, "no longer listed"):
                 found.faults.append(said)
             elif present not in HELD:
                 missing.append(said)

@@ -3,8 +3,8 @@
 A rule is applied to intervals, not points:
 
 * *holds* - the whole interval satisfies the rule;
-* *holds on a stand-in* - it does, but some of the data stand in for the paper's;
 * *does not hold* - the whole interval violates it;
+* *holds on a stand-in*, *does not hold on a stand-in* - so it is, but not on the paper's own data alone;
 * *not decided* - the interval straddles the bound; there are too few sizes, repeats or permutations for an
   interval; or there are too few estimates to decide together. If the points of a fit lie on no line, and the
   repeats' scatter alone would decide, that verdict is told: more repeats would change little;
@@ -46,6 +46,7 @@ from svmrepro.workflow.judgement.claims import (
     FAILS,
     HOLDS,
     STAND_IN,
+    STAND_IN_FAILS,
     TOO_SMALL,
     UNASKED,
     UNDECIDED,
@@ -80,14 +81,16 @@ class Verdict:
     findings: tuple[Finding, ...]
     on_paper: str = UNASKED  # the verdict on the paper's printed numbers
     printed: str = ""  # those numbers, in words
+    earlier: str = ""  # the verdict by the claim's first rule, if that was revised
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
     """Measure and judge one claim, and put its rule to the paper's own numbers."""
     on_paper, printed = judge_printed(claim, results.numbers)
+    earlier = judge(claim.before, results).verdict if claim.before else ""
 
     def verdict(word: str, said: str, findings: Sequence[Finding] = ()) -> Verdict:
-        return Verdict(claim, word, said, tuple(findings), on_paper, printed)
+        return Verdict(claim, word, said, tuple(findings), on_paper, printed, earlier)
 
     if results.scale not in claim.scales:
         return verdict(UNMEASURED, f"judged at {' and '.join(claim.scales)} scale only")
@@ -100,8 +103,8 @@ def judge(claim: Claim, results: Results) -> Verdict:
     noise = noise_verdict(claim, findings)
     bent = f"{BENT}{noise}, but the points do not lie on a line" if noise else ""
     said = "; ".join(filter(None, (_statement(claim, findings), bent, _beside(claim, results, spec))))
-    if found == HOLDS and combined_verdict(claim, [item for item in findings if not item.stand_in]) != HOLDS:
-        found = STAND_IN
+    if found != combined_verdict(claim, [item for item in findings if not item.stand_in]):
+        found = {HOLDS: STAND_IN, FAILS: STAND_IN_FAILS}.get(found, found)
     return verdict(found, said, findings)
 
 

@@ -62,7 +62,7 @@ HERE = Path(__file__).resolve().parent
 MOST_PAIRS = 10
 """Most pairs of runs that get a page each; of more runs, the latest is compared with each of the others."""
 
-ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "open": "?", "none": "–"}
+ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "bad-stand": "✗", "open": "?", "none": "–"}
 """Signs of the verdicts: colour is never the only difference."""
 
 

@@ -24,7 +24,7 @@ from svmrepro.workflow.configuration.model import DEFAULT_SCALE
 from svmrepro.workflow.configuration.paths import AGAIN, papers_in
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
-from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, UNDECIDED
+from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.site.records import (
     Record,
@@ -38,9 +38,9 @@ from svmrepro.workflow.site.tables_from_html import PageTable, read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
 
-_MARKS = {STAND_IN: "stand", HOLDS: "good", FAILS: "bad", UNDECIDED: "open"}
+_MARKS = {STAND_IN: "stand", STAND_IN_FAILS: "bad-stand", HOLDS: "good", FAILS: "bad", UNDECIDED: "open"}
 
-COLOURS = ("good", "stand", "bad", "open", "none")
+COLOURS = ("good", "stand", "bad", "bad-stand", "open", "none")
 """Classes of the verdicts, in the order of a tally."""
 
 

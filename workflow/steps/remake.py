@@ -106,13 +106,14 @@ def _split(config: Config, paper: str, found: Mapping[str, list[_Rows]]) -> None
 
 
 def _artefacts(config: Config, paper: str, folder: Path, figures: bool) -> None:
-    """Make the artefacts that show measurements, and copy the others if the folder has all their files."""
+    """Make the artefacts again, but copy those about a data set or an example that the folder has."""
     for name, artefact in config.papers[paper].artefacts.items():
         if artefact.form == "figure" and not figures:
             continue
         step = tabulate if artefact.form == "table" else plot
         places = _places(config, paper, artefact, folder)
-        if artefact.measured or not all(source.is_file() for source, _ in places):
+        listed = "deviations" in artefact.settings
+        if artefact.measured or listed or not all(source.is_file() for source, _ in places):
             step.run(config, paper, [name])
             continue
         for source, target in places:

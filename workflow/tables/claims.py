@@ -15,6 +15,7 @@ from svmrepro.workflow.judgement.claims import (
     HEADLINE,
     HOLDS,
     STAND_IN,
+    STAND_IN_FAILS,
     TOO_SMALL,
     UNDECIDED,
     Claim,
@@ -42,6 +43,9 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("reading", "reading and rule", prose=True),
         Column("rule", "rule", prose=True, shown=False),
         Column("because", "why it cannot fail", prose=True, shown=False),
+        Column("earlier_rule", "first rule", prose=True, shown=False),
+        Column("earlier_verdict", "verdict by the first rule", prose=True, shown=False),
+        Column("revised_because", "why it was revised", prose=True, shown=False),
         Column("measured", "measured", prose=True),
         Column("on_paper", "on the paper's numbers", prose=True, paper=True),
         Column("printed", "the paper's numbers", prose=True, shown=False),
@@ -64,8 +68,8 @@ def build(results: Results, artefact: Artefact) -> Table:
             "Not decided on the paper's numbers: it has too few sizes for an exponent that would decide. A "
             "run at these sizes may not decide either."
         )
-    if any(verdict.verdict == STAND_IN for verdict in verdicts):
-        notes.append("Holds on a stand-in: the rule is met, but only on data in place of the paper's.")
+    if any(verdict.verdict in (STAND_IN, STAND_IN_FAILS) for verdict in verdicts):
+        notes.append("On a stand-in: the rule is met or violated only on data in place of the paper's.")
     table = table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
     return replace(table, record={"claims": [record(verdict) for verdict in verdicts]})
 
@@ -112,6 +116,7 @@ def _row(verdict: Verdict) -> dict[str, Cell]:
         worth += ", not counted"
     # Only what counts, and only what was measured on the paper's data, is coloured.
     mark = MARKS.get(word, "") if claim.counted else ""
+    first = rule_text(claim.before) if claim.before else ""
     return {
         "verdict": Cell(word, word, detail=f"{claim.id} ({worth})", mark=mark),
         "id": prose(claim.id),
@@ -120,9 +125,18 @@ def _row(verdict: Verdict) -> dict[str, Cell]:
         "beside": prose(claim.beside),
         "quote": Cell(claim.quote, f"“{claim.quote}”", detail=claim.where),
         "where": prose(claim.where),
-        "reading": Cell(claim.reading, claim.reading, detail=rule_text(claim)),
+        "reading": Cell(
+            claim.reading,
+            claim.reading,
+            detail="; ".join(
+                [rule_text(claim), *([f"first rule: {first} ({verdict.earlier})"] if first else [])]
+            ),
+        ),
         "rule": prose(rule_text(claim)),
         "because": prose(claim.because),
+        "earlier_rule": prose(first),
+        "earlier_verdict": prose(verdict.earlier),
+        "revised_because": prose(claim.earlier.because if claim.earlier else ""),
         "measured": prose(verdict.measured),
         "on_paper": Cell(verdict.on_paper, verdict.on_paper, detail=verdict.printed),
         "printed": prose(verdict.printed),

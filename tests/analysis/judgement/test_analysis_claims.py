@@ -18,11 +18,13 @@ from svmrepro.workflow.judgement.claims import (
     FAILS,
     HOLDS,
     STAND_IN,
+    STAND_IN_FAILS,
     TOO_SMALL,
     UNASKED,
     UNDECIDED,
     UNMEASURED,
     Claim,
+    EarlierRule,
     read_claims,
 )
 from svmrepro.workflow.judgement.verdicts import (
@@ -344,22 +346,35 @@ def test_printed_marks_count_in_their_direction(tmp_path, has, corrected, share,
     assert found == verdict
 
 
-def test_stand_ins_and_small_sizes_never_hold(full):
+def test_a_revised_rule_keeps_the_verdict_of_the_first(full):
+    quantity = {"kind": "value", "contenders": ["smo"], "of": "certificate.max_violation"}
+    first = EarlierRule(rule={"at-most": -1.0}, because="it could not hold")
+    revised = claim(
+        quantity={**quantity, "experiments": ["adult-linear"]}, rule={"at-most": 1.0}, earlier=first
+    )
+    judged = judge(revised, load(full, synthetic.PAPER, synthetic.EXPERIMENTS))
+    assert (judged.verdict, judged.earlier) == (HOLDS, FAILS)
+
+
+def test_stand_ins_and_small_sizes_decide_nothing_about_the_papers_data(full):
     """The one rule that all sets meet, judged with some of them taken for stand-ins or too small."""
     results = load(full, synthetic.PAPER, synthetic.EXPERIMENTS)
     quantity = {"kind": "value", "contenders": ["smo"], "of": "certificate.max_violation"}
     kept = claim(quantity={**quantity, "experiments": ["adult-linear", "web-linear"]}, rule={"at-most": 1.0})
 
-    def of_stand_ins(*names):
+    def of_stand_ins(*names, claim=kept):
         experiments = {
             name: replace(each, stand_in_for="another" if name in names else "")
             for name, each in results.paper.experiments.items()
         }
-        return judge(kept, replace(results, paper=replace(results.paper, experiments=experiments))).verdict
+        return judge(claim, replace(results, paper=replace(results.paper, experiments=experiments))).verdict
 
     assert of_stand_ins() == HOLDS
     assert of_stand_ins("web-linear") == HOLDS  # adult-linear alone meets it too
     assert of_stand_ins("adult-linear", "web-linear") == STAND_IN
+    broken = structs.replace(kept, rule={"at-most": -1.0})
+    assert of_stand_ins("web-linear", claim=broken) == FAILS  # adult-linear alone violates it
+    assert of_stand_ins("adult-linear", "web-linear", claim=broken) == STAND_IN_FAILS
     judged = judge(structs.replace(kept, decisive={"web-linear": 49749}), results)
     assert judged.verdict == TOO_SMALL and "below the 49,749 that decide" in judged.measured
     at_largest = {**kept.quantity, "at": "largest"}
