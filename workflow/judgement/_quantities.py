@@ -55,7 +55,7 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
         if quantity in QUANTITIES and len(known) == len(fits):
             paper = round(known[0] - sum(known[1:]), 10)
         n = min(_largest(results, *fit) for fit in fits if fit[0] == name)
-        finding = Finding.of(name, found, paper, name, n)
+        finding = Finding(name, found, paper, name, n)
         findings.append(replace(finding, noise=_noise(results, fits, quantity, own=own)))
     return findings
 
@@ -326,13 +326,13 @@ def _by_size(
         if not rows:
             size = at if isinstance(at, int) else smallest
             reason = f"n = {size:,} is not a size of the {results.scale} scale"
-            findings.append(Finding(name, None, reason, experiment=name))
+            findings.append(Finding(name, reason, experiment=name))
             continue
         found = []
         for row in rows:
             outcome = results.why_any_missing(name, contenders, row) or look(name, row)
             label = f"{name}{said}, n = {row.size:,}"
-            found.append(Finding.of(label, outcome, paper(name, row), name, row.size))
+            found.append(Finding(label, outcome, paper(name, row), name, row.size))
         if at == "largest":
             measured = [finding for finding in found if finding.interval is not None]
             found = (measured or found)[-1:]
