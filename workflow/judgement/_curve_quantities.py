@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from svmrepro.workflow.analysis.curves import KEYS, PERFORMANCE, Point, absent, curve, exponent, one_example
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import Interval
 
 OPTIONAL = KEYS | {"from", "to"}
-
-_FEWEST = 3  # points of a fitted slope
 
 
 def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
@@ -21,11 +19,11 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
     findings = []
     for name in spec["experiments"]:
         points = [point for point in _points(results, name, spec) if point.y.value > 0]
-        reason = f"{len(points)} of at least {_FEWEST} values measured"
+        reason = f"{len(points)} of at least {FEWEST_FITTED} values measured"
         if not points:
             reason = absent(results, name, spec["contender"])
         label = f"{name}/{spec['contender']}/{spec['x']}/{spec.get('of', '')}"
-        slope = exponent(points, label).exponent if len(points) >= _FEWEST else None
+        slope = exponent(points, label).exponent if len(points) >= FEWEST_FITTED else None
         findings.append(Finding(name, slope or reason, None, name))
     return findings
 

@@ -11,6 +11,9 @@ from svmrepro.workflow.statistics import Interval
 Spec = Mapping[str, Any]
 """A quantity in the YAML: its kind and parameters."""
 
+FEWEST_FITTED = 3
+"""Fewest sizes, or points of an axis, to which an exponent is fitted that a claim judges."""
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -24,11 +24,8 @@ from svmrepro.workflow.analysis.printed_numbers import (
     snake,
 )
 from svmrepro.workflow.analysis.runs import CPU
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import Interval, fit_power_law
-
-FEWEST_SIZES = 3
-"""Fewest printed sizes to which an exponent is fitted."""
 
 _COUNTS = {f"certificate.n_{which}": which for which in SUPPORT_VECTORS}
 
@@ -68,7 +65,7 @@ def ratio_of(numbers: PaperNumbers, experiment: str, n: int, above: str, below: 
 def exponent_of(numbers: PaperNumbers, experiment: str, contender: str) -> Interval | None:
     """Return the exponent of the printed seconds, refitted if possible; None if the paper has neither."""
     series = numbers.series(experiment, contender)
-    if len(series) >= FEWEST_SIZES:
+    if len(series) >= FEWEST_FITTED:
         name = f"{numbers.paper}/{experiment}/{contender}/paper"  # the series of fits.csv: the same interval
         return fit_power_law(series, name).exponent
     return rounded(numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent"))

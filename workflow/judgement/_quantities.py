@@ -24,7 +24,7 @@ from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
@@ -54,7 +54,7 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
         paper = None
         if quantity in QUANTITIES and len(known) == len(fits):
             paper = round(known[0] - sum(known[1:]), 10)
-        n = min(_largest(results, *fit) for fit in fits if fit[0] == name)
+        n = min(results.largest_solved(*fit) or 0 for fit in fits if fit[0] == name)
         finding = Finding(name, found, paper, name, n)
         findings.append(replace(finding, noise=_noise(results, fits, quantity, own=own)))
     return findings
@@ -161,7 +161,7 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
     def look(name: str, row: SizeRow) -> Interval | str:
         if against not in results.paper.experiments:
             return f"{against} is not part of the {results.scale} scale"
-        n = _largest(results, against, contender) if largest else row.n
+        n = results.largest_solved(against, contender) if largest else row.n
         top, bottom = results.group(name, contender, row.n), results.group(against, contender, n)
         one, other = top.interval(CPU), bottom.interval(CPU)
         if one is None or other is None:
@@ -262,7 +262,9 @@ def _exponent(
     if fit is None:
         series = _series(results, name, contender, quantity, own=own)
         fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
-    return fit.exponent if fit.exponent and fit.points >= 3 else f"{fit.points} of at least 3 sizes measured"
+    if fit.exponent and fit.points >= FEWEST_FITTED:
+        return fit.exponent
+    return f"{fit.points} of at least {FEWEST_FITTED} sizes measured"
 
 
 def _noise(
@@ -292,12 +294,6 @@ def _series(
     """Return the values of the repeats by size, of the paper's ``own`` sizes alone or of all."""
     series = results.runs.series(name, contender, quantity)
     return own_sizes(results.experiment(name), series) if own else series
-
-
-def _largest(results: Results, name: str, contender: str) -> int:
-    """Return the largest size at which a contender was measured, 0 if none."""
-    sizes = results.runs.sizes(name)
-    return max((n for n in sizes if results.group(name, contender, n).solved), default=0)
 
 
 def _by_size(
