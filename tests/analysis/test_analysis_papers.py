@@ -12,7 +12,7 @@ def test_numbers_are_the_papers():
     assert PLATT.seconds("adult-linear", 11221, "chunking") == 20711.3
     assert PLATT.seconds("adult-linear", 16101, "chunking") is None
     assert PLATT.support_vectors("web-gaussian", 17188, "nonbound") == 1780
-    assert PLATT.sparse_seconds("noise-linear", 5000, "smo", "dense") == 400.0
+    assert PLATT.value("sparse_vs_dense", "noise-linear", 5000, "smo_dense_seconds") == 400.0
     assert PLATT.exponent("noise-gaussian", "chunking") == 3.4
     assert PLATT.text("timings", "adult-linear", 11221, "smo_seconds") == "17.0"
     assert PLATT.machine == "266 MHz Pentium II"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.tidy import IDENTITY
+from svmrepro.workflow.analysis.runs import IDENTITY
 from svmrepro.workflow.measurement.journal_line import decode
 
 #: Columns of measurements about the clock, the machine and the process.

@@ -33,7 +33,7 @@ def test_a_published_run_is_the_same_run_to_compare_with(run, tmp_path):
     assert archives.run_folder(str(tmp_path / "two.zip"), tmp_path / "others").name[-12:] == folder.name[-12:]
     there, here = read_run(folder, run.papers), read_run(run.results_dir / run.scale, run.papers)
     assert there.rows and there.rows == here.rows and there.ratios == here.ratios
-    assert there.claims == here.claims and there.machines == here.machines
+    assert there.claims == here.claims and there.described == here.described
 
 
 def test_the_crate_lists_every_file_with_its_checksum(run):

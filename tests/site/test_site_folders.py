@@ -15,7 +15,7 @@ from svmrepro.workflow.analysis.tidy import flatten, to_csv
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
-from svmrepro.workflow.site.pages import write_site
+from svmrepro.workflow.site.pages import templates, write_site
 from svmrepro.workflow.site.records import packed_records, run_records, script
 from svmrepro.workflow.site.shown_run import expand, read_folder, unfinished
 from svmrepro.workflow.site.tables_from_html import parse_table, read_table
@@ -36,17 +36,24 @@ def test_a_table_comes_back_from_its_page():
     assert [(each.header, each.unit, each.group) for each in first.columns] == [
         (each.header, each.unit, each.group) for each in columns
     ]
-    texts = [[cell.text for cell in row] for row in first.rows]
+    rows = [[*row.values()] for row in first.rows]
+    texts = [[cell.text for cell in row] for row in rows]
     reason = "not run: needs more than 128 MB"
     # The repeated first cell is filled again, for the rows can be sorted.
     assert texts == [
         ["adult & <web>", "1,605", "0.02", "0.400", "holds"],
         ["adult & <web>", "800", reason, "–", "does not hold"],
     ]
-    assert first.rows[0][2].detail == "0.01 … 0.03"
-    assert [cell.order for cell in first.rows[0][1:4]] == ["1605", "0.02", "0.400"]
-    assert first.rows[1][2].order == ""
-    assert "bad" in first.rows[1][4].classes and "paper" in first.rows[0][3].classes
+    assert rows[0][2].detail == "0.01 … 0.03"
+    assert rows[1][2].reason == reason and rows[1][4].mark == "bad"
+    assert [each.paper for each in first.columns] == [each.paper for each in columns]
+
+
+def test_a_table_of_the_site_can_be_sorted():
+    page = str(templates().get_template("parts.html").module.whole_table(table()))
+    assert re.findall('data-order="(.*?)"', page)[:6] == ["1605", "0.02", "0.400", "800", "", ""]
+    # The first cell is not left blank where it repeats the one above, nor are cells merged.
+    assert page.count("adult &amp; &lt;web&gt;</td>") == 2 and page.count("repeated") == 1
 
 
 def test_every_committed_table_is_read_whole():

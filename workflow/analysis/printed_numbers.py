@@ -100,10 +100,6 @@ class PaperNumbers:
         """Return the printed scaling exponent."""
         return self.value(SCALING, experiment, None, f"{snake(contender)}_exponent")
 
-    def sparse_seconds(self, experiment: str, n: int | None, contender: str, form: str) -> float | None:
-        """Return the printed seconds with "sparse" or "dense" inputs."""
-        return None if n is None else self.value(SPARSE, experiment, n, f"{snake(contender)}_{form}_seconds")
-
     @cached_property
     def machine(self) -> str:
         """The computer on which the paper's seconds were measured, "" if unknown."""

@@ -129,6 +129,11 @@ class Results:
             return replace(group, absent=f"takes part up to n = {largest:,}")
         return group
 
+    def largest_solved(self, experiment: str, contender: str) -> int | None:
+        """Return the largest size that a contender solved; None if it solved none."""
+        sizes = self.runs.sizes(experiment)
+        return max((n for n in sizes if self.group(experiment, contender, n).solved), default=None)
+
     def timed_groups(self, experiment: str) -> list[Group]:
         """Return the runs of each contender at each size that have seconds."""
         groups = [

@@ -39,6 +39,9 @@ NO_DATA = re.compile(r"((?:test set: )?data set \S+ (?:is )?not available): (?:(
 NOT_INSTALLED = re.compile(r"not installed: (\S+)")
 """Prefix of a reason *not run* for a peer solver whose package is missing; it names the package."""
 
+IDENTITY = ("experiment", "n", "point", "seed", "contender", "repeat")
+"""Fields that identify a run. Two lines that agree in all of them would count one measurement twice."""
+
 _GIBI = 2.0**30
 
 Conditions = tuple[str, str]
@@ -372,7 +375,7 @@ def _kind(column: str) -> Kind | None:
     return _KINDS.get(column) or _KINDS.get(column.partition(".")[0])
 
 
-_FORM = FieldType(_kind, ("paper", "experiment", "n", "point", "seed", "contender", "repeat"))
+_FORM = FieldType(_kind, ("paper", *IDENTITY))
 
 
 def read_runs(files: Iterable[Path]) -> Runs:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.field_types import told
-from svmrepro.workflow.analysis.runs import read_rows
+from svmrepro.workflow.analysis.runs import IDENTITY, read_rows
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.measurement.journal_line import read_lines
 
@@ -20,9 +20,6 @@ LEADING = (
     "flagged", "flag_reason", "cpu_seconds", "wall_seconds", "iterations", "kernel_evaluations",
 )  # fmt: skip
 """Leading columns. The others follow in the order of the record, with nested ones last and sorted."""
-
-IDENTITY = ("experiment", "n", "point", "seed", "contender", "repeat")
-"""Fields that identify a run. Two lines that agree in all of them would count one measurement twice."""
 
 
 def flatten(record: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -7,7 +7,7 @@ verdicts), fits, ratios and tables. Whatever a folder has is used; what it lacks
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
-from svmrepro.workflow.judgement.reference_check import Entry, machine_identity, protocols, summarise
+from svmrepro.workflow.judgement.reference_check import Entry, about, summarise
 from svmrepro.workflow.statistics import Fit, Interval
 
 FitKey = tuple[str, str, str, str]
@@ -31,17 +31,35 @@ class ComparedRun:
 
     folder: Path
     scale: str  # or "", if unknown
-    measured: str  # time of the last measurement, ISO 8601, or ""
-    #: Paper -> `machine_identity`; empty if unknown or not the same throughout.
-    machines: Mapping[str, Mapping[str, str]]
-    commits: tuple[str, ...]  # that made the measurements; empty if only a record of the check is available
     papers: tuple[str, ...]  # with any results
+    #: Paper -> when, where and how it was measured, as `about` of the check returns it.
+    described: Mapping[str, Mapping[str, Any]]
     rows: Sequence[Entry]
     fits: Mapping[FitKey, Fit]  # measured exponents
     ratios: Mapping[RatioKey, Interval]
     claims: Mapping[str, Mapping[str, tuple[str, str]]]  # paper -> claim -> (verdict, measured value or "")
     lacking: tuple[str, ...]  # what the folder lacks
-    protocols: Mapping[str, Sequence[str]] = field(default_factory=dict)  # paper -> protocols of timing
+
+    @property
+    def measured(self) -> str:
+        """Time of the last measurement, ISO 8601, or ""."""
+        return max((each["measured"] for each in self.described.values()), default="")
+
+    @property
+    def machines(self) -> list[Mapping[str, str]]:
+        """The `machine_identity` of each paper; empty if unknown or not the same throughout."""
+        return [each["machine"] for each in self.described.values()]
+
+    @property
+    def protocols(self) -> list[str]:
+        """The protocols of timing."""
+        return sorted({name for each in self.described.values() for name in each.get("protocols", ())})
+
+    @property
+    def commits(self) -> list[str]:
+        """The commits that made the measurements, as far as they are known."""
+        machines = [machine for each in self.described.values() for machine in each.get("machines", ())]
+        return sorted({machine["commit"] for machine in machines if "commit" in machine})
 
     @property
     def record(self) -> dict[str, Any]:
@@ -50,14 +68,7 @@ class ComparedRun:
             paper: {name: verdict for name, (verdict, _) in claims.items()}
             for paper, claims in self.claims.items()
         }
-        return {
-            "papers": {
-                paper: {"machine": machine, "protocols": self.protocols.get(paper, ())}
-                for paper, machine in self.machines.items()
-            },
-            "claims": verdicts,
-            "rows": self.rows,
-        }
+        return {"papers": self.described, "claims": verdicts, "rows": self.rows}
 
 
 def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
@@ -79,30 +90,21 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     ]
     fits, ratios, claims = _estimates(files)
     entries: list[Entry] = []
-    machines: dict[str, Mapping[str, str]] = {}
-    timing: dict[str, Sequence[str]] = {}
-    times: list[str] = []
+    described: dict[str, Mapping[str, Any]] = {}
     scales: dict[str, None] = {}
-    commits: set[str] = set()
     for paper in [paper for paper in present if (paper, "measurements") in files]:
         runs = read_runs([files[paper, "measurements"]])
         entries += summarise(runs)
-        machines[paper], timing[paper] = machine_identity(runs), protocols(runs)
-        times += [run.fields.get("time", "") for run in runs.runs]
+        described[paper] = about(runs)
         scales |= dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
-        commits |= {run.fields.get("machine.commit", "") for run in runs.runs} - {""}
     unmeasured = [paper for paper in wanted if (paper, "measurements") not in files]
     if unmeasured and (folder / "check.json").is_file():
         record = read_record(folder / "check.json")
         entries += [row for row in record["rows"] if row["paper"] in unmeasured]
         scales[record["scale"]] = None
         for paper in unmeasured:
-            if found_there := record["papers"].get(paper):
-                machines[paper] = found_there["machine"]
-                timing[paper] = found_there.get("protocols", ())
-                times.append(found_there["measured"])
-                known = found_there.get("machines", ())
-                commits |= {each["commit"] for each in known if "commit" in each}
+            if paper in record["papers"]:
+                described[paper] = record["papers"][paper]
             for name, verdict in record["claims"].get(paper, {}).items():
                 claims.setdefault(paper, {}).setdefault(name, (verdict, ""))
     measured = {entry["paper"] for entry in entries}
@@ -113,16 +115,13 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     return ComparedRun(
         folder=folder,
         scale=" and ".join(filter(None, scales)),
-        measured=max(times, default=""),
-        machines=machines,
-        commits=tuple(sorted(commits)),
         papers=tuple(having),
+        described=described,
         rows=entries,
         fits=fits,
         ratios=ratios,
         claims=claims,
         lacking=tuple(lacking),
-        protocols=timing,
     )
 
 

@@ -48,7 +48,7 @@ Rows = Sequence[Mapping[str, Cell]]
 def about(pair: PairedRuns) -> Table:
     """Describe both runs: folder, date, machine, commit, and what is missing."""
     machine = dict.fromkeys(
-        name for side in (pair.here, pair.there) for each in side.machines.values() for name in each
+        name for side in (pair.here, pair.there) for each in side.machines for name in each
     )
     sides = [
         {
@@ -58,13 +58,11 @@ def about(pair: PairedRuns) -> Table:
             "papers": ", ".join(side.papers),
             "measurements": f"{len(side.rows):,}",
             "commit": ", ".join(dict.fromkeys(map(short_commit, side.commits))),
-            "timing protocol": " and ".join(
-                sorted({name for each in side.protocols.values() for name in each})
-            ),
+            "timing protocol": " and ".join(side.protocols),
             "missing": pair.missing(side),
             **{
                 name.removeprefix("machine."): "; ".join(
-                    dict.fromkeys(each[name] for each in side.machines.values() if name in each)
+                    dict.fromkeys(each[name] for each in side.machines if name in each)
                 )
                 for name in machine
             },

@@ -102,8 +102,7 @@ def looks_of(experiments: list[Experiment]) -> dict[str, Look]:
 
 def _reached(results: Results, experiment: Experiment, baseline: str) -> int:
     """Return the largest size that the baseline solved, or the largest of all if it solved none."""
-    solved = [n for n in experiment.sizes if results.group(experiment.name, baseline, n).solved]
-    return max(solved or experiment.sizes)
+    return results.largest_solved(experiment.name, baseline) or max(experiment.sizes)
 
 
 def _heading(results: Results, experiment: Experiment, baseline: str) -> str:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from svmrepro.workflow.analysis.curves import KEYS, PERFORMANCE, Point, absent, curve, exponent, one_example
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import Interval
 
 OPTIONAL = KEYS | {"from", "to"}
-
-_FEWEST = 3  # points of a fitted slope
 
 
 def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
@@ -21,12 +19,12 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
     findings = []
     for name in spec["experiments"]:
         points = [point for point in _points(results, name, spec) if point.y.value > 0]
-        reason = f"{len(points)} of at least {_FEWEST} values measured"
+        reason = f"{len(points)} of at least {FEWEST_FITTED} values measured"
         if not points:
             reason = absent(results, name, spec["contender"])
         label = f"{name}/{spec['contender']}/{spec['x']}/{spec.get('of', '')}"
-        slope = exponent(points, label).exponent if len(points) >= _FEWEST else None
-        findings.append(Finding.of(name, slope or reason, None, name))
+        slope = exponent(points, label).exponent if len(points) >= FEWEST_FITTED else None
+        findings.append(Finding(name, slope or reason, None, name))
     return findings
 
 
@@ -36,7 +34,7 @@ def curve_values(results: Results, spec: Spec) -> list[Finding]:
     for name in spec["experiments"]:
         points = _points(results, name, spec)
         if not points:
-            findings.append(Finding.of(name, absent(results, name, spec["contender"]), None, name))
+            findings.append(Finding(name, absent(results, name, spec["contender"]), None, name))
         symbol = {"C_total": "C"}.get(spec["x"], spec["x"])
         findings += [
             Finding(f"{name}, {symbol} = {point.x:,g}", point.y, experiment=name) for point in points
@@ -59,7 +57,7 @@ def curve_optimum(results: Results, spec: Spec) -> list[Finding]:
             near = [point.x for point in points if point.y.value >= best.y.value - 1.0001 * step]
             found = Interval(best.x, min(near), max(near))
         printed = results.numbers.optimum(name, spec["x"])
-        findings.append(Finding.of(name, found, None if printed is None else printed[1], name))
+        findings.append(Finding(name, found, None if printed is None else printed[1], name))
     return findings
 
 

@@ -11,14 +11,16 @@ from svmrepro.workflow.statistics import Interval
 Spec = Mapping[str, Any]
 """A quantity in the YAML: its kind and parameters."""
 
+FEWEST_FITTED = 3
+"""Fewest sizes, or points of an axis, to which an exponent is fitted that a claim judges."""
+
 
 @dataclass(frozen=True)
 class Finding:
     """One number that a claim is judged by."""
 
     label: str  # description of the number: "adult-linear, n = 1,605"
-    interval: Interval | None  # the number; None if not measured
-    reason: str = ""  # why it was not measured
+    found: Interval | str  # the number, or why it was not measured
     paper: float | None = None  # the paper's own value
     experiment: str = ""  # "" if the number is about several
     n: int | None = None  # number of examples, for numbers that belong to a size; a fit's largest
@@ -28,16 +30,12 @@ class Finding:
     noise: float | None = None
     single: bool = False  # a ratio of seconds from one pair of runs
 
-    @classmethod
-    def of(
-        cls,
-        label: str,
-        found: Interval | str,
-        paper: float | None = None,
-        experiment: str = "",
-        n: int | None = None,
-    ) -> Finding:
-        """Return the finding of a number, or of the reason why there is none."""
-        if isinstance(found, str):
-            return cls(label, None, found, paper, experiment, n)
-        return cls(label, found, "", paper, experiment, n)
+    @property
+    def interval(self) -> Interval | None:
+        """The number; None if not measured."""
+        return self.found if isinstance(self.found, Interval) else None
+
+    @property
+    def reason(self) -> str:
+        """Why it was not measured; "" if it was."""
+        return self.found if isinstance(self.found, str) else ""

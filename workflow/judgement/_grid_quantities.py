@@ -66,5 +66,5 @@ def _by_grid(
             found: Interval | str = first.reason or second.reason or "no cell was certified for both"
             if values:
                 found = Interval.exact(values[0]) if len(set(values)) == 1 and not timed else interval(values)
-            findings.append(Finding.of(f"{experiment.title}, n = {n:,}", found, None, name, n))
+            findings.append(Finding(f"{experiment.title}, n = {n:,}", found, None, name, n))
     return findings

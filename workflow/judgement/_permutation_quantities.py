@@ -18,7 +18,7 @@ from svmrepro.workflow.analysis.paired_contenders import (
     pair_up,
     problems,
 )
-from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU, processes
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
@@ -62,7 +62,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     if not compared.tested:
         reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in rows)
         reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
-        return [Finding("data sets", None, reason)]
+        return [Finding("data sets", reason)]
     marks = compared.marks(corrected=spec.get("corrected", False))
     clear = [
         spec["of"] != CPU or _beyond_processes(results, problem, spec["contenders"], pairing)
@@ -80,7 +80,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
         label += f" ({unsure} more by so little that another process could change it)"
     lowest, highest = marked / compared.tested, (marked + len(few) + unsure) / compared.tested
     share = Interval(lowest, lowest, highest)
-    return [Finding(label, share, "", _printed_share(results, spec))]
+    return [Finding(label, share, _printed_share(results, spec))]
 
 
 def _beyond_processes(
@@ -198,7 +198,7 @@ def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
                 beyond = ends[:-1] >= spec.get("longer", -math.inf)
                 beyond &= ends[1:] <= spec.get("shorter", math.inf)
                 found = Interval.exact(float(steps[beyond].sum() / steps.sum()))
-            findings.append(Finding.of(label, found, None, name, n))
+            findings.append(Finding(label, found, None, name, n))
     return findings
 
 
@@ -219,17 +219,14 @@ def _by_problem(
         theirs = paper(results.numbers, {**spec, "experiments": [problem.name]})
         said = [item.interval.value for item in theirs if item.interval and item.n == problem.n_paper]
         number = said[0] if said else None
-        findings.append(Finding.of(label, look(problem), number, problem.name, problem.size))
+        findings.append(Finding(label, look(problem), number, problem.name, problem.size))
     return findings
 
 
 def _printed_share(results: Results, spec: Spec) -> float | None:
     """Return the share of data sets with the paper's mark; None if its table does not test the quantity."""
-    numbers, table = results.numbers, spec["table"]
-    what = "seconds" if spec["of"] == CPU else spec["of"]
-    lines = [(name, n) for name in numbers.experiments(table) for n in numbers.sizes(name, table)]
-    columns = [f"{what}_significant", *(f"{snake(label)}_{what}" for label in spec["contenders"])]
-    texts = [[numbers.text(table, *line, column) for column in columns] for line in lines]
-    if spec["has"] != "less" or not texts or not all(map(all, texts)):
+    if spec["has"] != "less":
         return None
-    return sum(marked == "yes" for marked, *_ in texts) / len(texts)
+    every = {**spec, "experiments": results.numbers.experiments(spec["table"]), "corrected": False}
+    found = printed.significant(results.numbers, every)
+    return found[0].interval.value if found and found[0].interval else None

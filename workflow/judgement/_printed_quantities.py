@@ -12,7 +12,7 @@ is the printed exponent. The tables of the paper may print the seconds of a cont
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from svmrepro.workflow.analysis.printed_numbers import (
@@ -24,11 +24,8 @@ from svmrepro.workflow.analysis.printed_numbers import (
     snake,
 )
 from svmrepro.workflow.analysis.runs import CPU
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import Interval, fit_power_law
-
-FEWEST_SIZES = 3
-"""Fewest printed sizes to which an exponent is fitted."""
 
 _COUNTS = {f"certificate.n_{which}": which for which in SUPPORT_VECTORS}
 
@@ -68,7 +65,7 @@ def ratio_of(numbers: PaperNumbers, experiment: str, n: int, above: str, below: 
 def exponent_of(numbers: PaperNumbers, experiment: str, contender: str) -> Interval | None:
     """Return the exponent of the printed seconds, refitted if possible; None if the paper has neither."""
     series = numbers.series(experiment, contender)
-    if len(series) >= FEWEST_SIZES:
+    if len(series) >= FEWEST_FITTED:
         name = f"{numbers.paper}/{experiment}/{contender}/paper"  # the series of fits.csv: the same interval
         return fit_power_law(series, name).exponent
     return rounded(numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent"))
@@ -89,49 +86,46 @@ def _exponent(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
 
 
 def _ratio(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    above, below = spec["above"], spec["below"]
     if spec.get("of", CPU) != CPU:
         return []
-    findings = []
-    for name in spec["experiments"]:
-        known = _chosen(spec, sizes(numbers, name, spec["above"], spec["below"]))
-        for n in known:
-            found = ratio_of(numbers, name, n, spec["above"], spec["below"])
-            findings.append(Finding(f"{name}, n = {n:,}", found, experiment=name, n=n))
-    return findings
+    return _by_size(
+        spec,
+        lambda name: sizes(numbers, name, above, below),
+        lambda name, n: ratio_of(numbers, name, n, above, below),
+    )
 
 
 def problem_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return ratios of the printed seconds of one contender on two problems; no counts are printed."""
     if "of" in spec:
         return []
-    contender, against, findings = spec["contender"], spec["against"], []
-    for name in spec["experiments"]:
-        for n in _chosen(spec, sizes(numbers, name, contender)):
-            others = sizes(numbers, against, contender)
-            other = others[-1] if others and spec.get("at") == "largest" else n
-            top, bottom = seconds(numbers, name, n, contender), seconds(numbers, against, other, contender)
-            if top is not None and bottom is not None:
-                found = _quotient(top, bottom)
-                findings.append(Finding(f"{name}, n = {n:,}", found, experiment=name, n=n))
-    return findings
+    contender, against = spec["contender"], spec["against"]
+    others = sizes(numbers, against, contender)
+
+    def look(name: str, n: int) -> Interval | None:
+        other = others[-1] if others and spec.get("at") == "largest" else n
+        top, bottom = seconds(numbers, name, n, contender), seconds(numbers, against, other, contender)
+        return None if top is None or bottom is None else _quotient(top, bottom)
+
+    return _by_size(spec, lambda name: sizes(numbers, name, contender), look)
 
 
 def mean_per_example(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return the printed means of a contender, divided by n."""
-    findings = []
-    for name in spec["experiments"]:
-        for n in numbers.sizes(name, spec["table"]):
-            column = f"{snake(spec['contender'])}_{_printed(spec['of'])}"
-            mean = numbers.value(spec["table"], name, n, column)
-            if mean is not None:
-                findings.append(Finding(f"{name}, n = {n:,}", Interval.exact(mean / n), "", None, name, n))
-    return findings
+    table, column = spec["table"], f"{snake(spec['contender'])}_{_printed(spec['of'])}"
+
+    def look(name: str, n: int) -> Interval | None:
+        mean = numbers.value(table, name, n, column)
+        return None if mean is None else Interval.exact(mean / n)
+
+    return _by_size(spec, lambda name: numbers.sizes(name, table), look)
 
 
 def _curve_optimum(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     found = {name: numbers.optimum(name, spec["x"]) for name in spec["experiments"]}
     return [
-        Finding(name, Interval.exact(best[1]), "", None, name)
+        Finding(name, Interval.exact(best[1]), experiment=name)
         for name, best in found.items()
         if best is not None
     ]
@@ -139,14 +133,12 @@ def _curve_optimum(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
 
 def _unfinished(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return 1 where the paper prints seconds of others but none of the contender, 0 where it prints them."""
-    contender, findings = spec["contender"], []
-    for name in spec["experiments"]:
-        for n in (
-            _chosen(spec, sorted(numbers.sizes(name))) if numbers.prints_seconds_of(name, contender) else ()
-        ):
-            missing = seconds(numbers, name, n, contender) is None
-            findings.append(Finding(f"{name}, n = {n:,}", Interval.exact(float(missing)), "", None, name, n))
-    return findings
+    contender = spec["contender"]
+    return _by_size(
+        spec,
+        lambda name: sorted(numbers.sizes(name)) if numbers.prints_seconds_of(name, contender) else (),
+        lambda name, n: Interval.exact(float(seconds(numbers, name, n, contender) is None)),
+    )
 
 
 def _value(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
@@ -154,19 +146,16 @@ def _value(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     columns = [spec["of"], *spec.get("per", ())]
     if "smo" not in spec["contenders"] or not set(columns) <= _COUNTS.keys():
         return []
-    findings = []
-    for name in spec["experiments"]:
-        for n in _chosen(spec, sorted(numbers.sizes(name))):
-            top, *parts = (numbers.support_vectors(name, n, _COUNTS[column]) for column in columns)
-            if top is None or None in parts:
-                continue
-            whole = sum(part or 0 for part in parts) if parts else 1
-            if whole:
-                findings.append(Finding(f"{name}, n = {n:,}", Interval.exact(top / whole), "", None, name, n))
-    return findings
+
+    def look(name: str, n: int) -> Interval | None:
+        top, *parts = (numbers.support_vectors(name, n, _COUNTS[column]) for column in columns)
+        whole = sum(part or 0 for part in parts) if parts else 1
+        return None if top is None or None in parts or not whole else Interval.exact(top / whole)
+
+    return _by_size(spec, lambda name: sorted(numbers.sizes(name)), look)
 
 
-def _significant(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def significant(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return the share of data sets with the paper's mark whose means differ in the right direction."""
     table, quantity = spec["table"], _printed(spec["of"])
     columns = [f"{quantity}_significant", *(f"{snake(label)}_{quantity}" for label in spec["contenders"])]
@@ -188,16 +177,13 @@ def _significant(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
 def mean_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return the ratios of the printed means of two contenders."""
     table, quantity = spec["table"], _printed(spec["of"])
-    findings = []
-    for name in spec["experiments"]:
-        for n in numbers.sizes(name, table):
-            texts = (
-                numbers.text(table, name, n, f"{snake(spec[key])}_{quantity}") for key in ("above", "below")
-            )
-            above, below = map(rounded, texts)
-            if above and below:
-                findings.append(Finding(f"{name}, n = {n:,}", _quotient(above, below), "", None, name, n))
-    return findings
+
+    def look(name: str, n: int) -> Interval | None:
+        columns = (f"{snake(spec[key])}_{quantity}" for key in ("above", "below"))
+        above, below = (rounded(numbers.text(table, name, n, column)) for column in columns)
+        return None if above is None or below is None else _quotient(above, below)
+
+    return _by_size(spec, lambda name: numbers.sizes(name, table), look)
 
 
 PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
@@ -209,13 +195,25 @@ PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
     "value": _value,
     "curve-optimum": _curve_optimum,
     "unfinished": _unfinished,
-    "significant": _significant,
+    "significant": significant,
     "mean-ratio": mean_ratios,
 }
 """Kind -> function; a kind that is not listed cannot be asked of the paper's numbers."""
 
 
-def _chosen(spec: Spec, known: list[int]) -> list[int]:
+def _by_size(
+    spec: Spec, known: Callable[[str], Sequence[int]], look: Callable[[str, int], Interval | None]
+) -> list[Finding]:
+    """Apply `look` to the known sizes of each experiment that ``at`` and ``from`` select."""
+    return [
+        Finding(f"{name}, n = {n:,}", found, experiment=name, n=n)
+        for name in spec["experiments"]
+        for n in _chosen(spec, known(name))
+        if (found := look(name, n)) is not None
+    ]
+
+
+def _chosen(spec: Spec, known: Sequence[int]) -> Sequence[int]:
     """Return the sizes that ``at`` and ``from`` select."""
     known = [n for n in known if n >= spec.get("from", 0)]
     at = spec.get("at", "each")

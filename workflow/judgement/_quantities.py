@@ -24,7 +24,7 @@ from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
@@ -54,8 +54,8 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
         paper = None
         if quantity in QUANTITIES and len(known) == len(fits):
             paper = round(known[0] - sum(known[1:]), 10)
-        n = min(_largest(results, *fit) for fit in fits if fit[0] == name)
-        finding = Finding.of(name, found, paper, name, n)
+        n = min(results.largest_solved(*fit) or 0 for fit in fits if fit[0] == name)
+        finding = Finding(name, found, paper, name, n)
         findings.append(replace(finding, noise=_noise(results, fits, quantity, own=own)))
     return findings
 
@@ -162,7 +162,7 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
     def look(name: str, row: SizeRow) -> Interval | str:
         if against not in results.paper.experiments:
             return f"{against} is not part of the {results.scale} scale"
-        n = _largest(results, against, contender) if largest else row.n
+        n = results.largest_solved(against, contender) if largest else row.n
         top, bottom = results.group(name, contender, row.n), results.group(against, contender, n)
         one, other = top.interval(quantity), bottom.interval(quantity)
         if one is None or other is None:
@@ -265,7 +265,9 @@ def _exponent(
     if fit is None:
         series = _series(results, name, contender, quantity, own=own)
         fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
-    return fit.exponent if fit.exponent and fit.points >= 3 else f"{fit.points} of at least 3 sizes measured"
+    if fit.exponent and fit.points >= FEWEST_FITTED:
+        return fit.exponent
+    return f"{fit.points} of at least {FEWEST_FITTED} sizes measured"
 
 
 def _noise(
@@ -297,12 +299,6 @@ def _series(
     return own_sizes(results.experiment(name), series) if own else series
 
 
-def _largest(results: Results, name: str, contender: str) -> int:
-    """Return the largest size at which a contender was measured, 0 if none."""
-    sizes = results.runs.sizes(name)
-    return max((n for n in sizes if results.group(name, contender, n).solved), default=0)
-
-
 def _by_size(
     results: Results,
     spec: Spec,
@@ -329,13 +325,13 @@ def _by_size(
         if not rows:
             size = at if isinstance(at, int) else smallest
             reason = f"n = {size:,} is not a size of the {results.scale} scale"
-            findings.append(Finding(name, None, reason, experiment=name))
+            findings.append(Finding(name, reason, experiment=name))
             continue
         found = []
         for row in rows:
             outcome = results.why_any_missing(name, contenders, row) or look(name, row)
             label = f"{name}{said}, n = {row.size:,}"
-            found.append(Finding.of(label, outcome, paper(name, row), name, row.size))
+            found.append(Finding(label, outcome, paper(name, row), name, row.size))
         if at == "largest":
             measured = [finding for finding in found if finding.interval is not None]
             found = (measured or found)[-1:]

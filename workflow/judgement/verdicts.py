@@ -102,7 +102,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
     found = combined_verdict(claim, findings)
     noise = noise_verdict(claim, findings)
     bent = f"{BENT}{noise}, but the points do not lie on a line" if noise else ""
-    said = "; ".join(filter(None, (_statement(claim, findings), bent, _beside(claim, results, spec))))
+    said = "; ".join(filter(None, (_statement(claim, findings), bent, _beside(results, spec))))
     if found != combined_verdict(claim, [item for item in findings if not item.stand_in]):
         found = {HOLDS: STAND_IN, FAILS: STAND_IN_FAILS}.get(found, found)
     return verdict(found, said, findings)
@@ -143,7 +143,7 @@ def _smallest_deciding_size(claim: Claim, numbers: PaperNumbers, experiment: str
     return largest.get(experiment) or min(filter(None, largest.values()), default=0)
 
 
-def _beside(claim: Claim, results: Results, spec: Spec) -> str:
+def _beside(results: Results, spec: Spec) -> str:
     """Report the duality gap beside a claim on KKT violations, or the violation beside a claim on the gap."""
     column, words = _BESIDE.get(str(spec.get("of")), ("", ""))
     if spec["kind"] != "value" or not column:
@@ -260,7 +260,7 @@ def _by_noise(finding: Finding) -> Finding:
         return finding
     low, high = interval.ends
     narrow = Interval(interval.value, max(low, interval.value - noise), min(high, interval.value + noise))
-    return replace(finding, interval=narrow)
+    return replace(finding, found=narrow)
 
 
 def rule_text(claim: Claim) -> str:

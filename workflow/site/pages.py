@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -53,10 +53,10 @@ from svmrepro.workflow.site.shown_run import (
     read_folder,
     unfinished,
 )
-from svmrepro.workflow.site.tables_from_html import PageTable, parse_table
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
-from svmrepro.workflow.tables.layout.model import Table
-from svmrepro.workflow.tables.layout.writers import html_environment, to_html
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell
+from svmrepro.workflow.tables.layout.model import Column, TableSection
+from svmrepro.workflow.tables.layout.writers import classes_of, html_environment
 
 HERE = Path(__file__).resolve().parent
 MOST_PAIRS = 10
@@ -65,6 +65,8 @@ MOST_PAIRS = 10
 ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "bad-stand": "✗", "open": "?", "none": "–"}
 """Signs of the verdicts: colour is never the only difference."""
 
+
+_NUMBER = re.compile(r"[-+\u2212]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
 
 _NOTHING = re.compile(r"(?<![\w.)\]])-(0(?:\.0*)?)(?![\d.e])")
 """A zero with a sign, as versions before this one printed it."""
@@ -198,13 +200,11 @@ class Site:
                 "pair.html",
                 here=here,
                 there=there,
-                overview=[_page_table(tables.about(pair)), _page_table(tables.summary(pair))],
+                overview=[tables.about(pair), tables.summary(pair)],
                 papers=[
                     {
                         "paper": paper,
-                        "tables": [
-                            _page_table(build(pair, [paper.name])) for build in tables.TABLES.values()
-                        ],
+                        "tables": [build(pair, [paper.name]) for build in tables.TABLES.values()],
                         "figures": _both(paper, other),
                     }
                     for paper, other in shared
@@ -245,6 +245,7 @@ def templates() -> Environment:
     environment = html_environment(HERE / "templates")
     environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": plural}
     environment.filters |= {"of": after_number, "signed": _signed, "linked": _linked, "exponent": _exponent}
+    environment.filters |= {"rows": _rows, "order": _order}
     environment.globals |= {"ICONS": ICONS, "mark": mark, "UNASKED": UNASKED}
     return environment
 
@@ -260,8 +261,23 @@ def _both(paper: ShownPaper, other: ShownPaper) -> list[tuple[Any, Any]]:
     return [(figure, theirs[figure.name]) for figure in paper.figures if figure.name in theirs]
 
 
-def _page_table(table: Table) -> PageTable:
-    return parse_table(to_html(table))
+def _rows(section: TableSection) -> Iterator[list[tuple[Column, Cell, str]]]:
+    """Yield the cells of each row with columns and CSS classes: all of them, since the rows can be sorted."""
+    above = ""
+    for row in section.rows:
+        cells = [(column, row.get(column.key, BLANK)) for column in section.shown]
+        classes = [classes_of(*both, first=place == 0) for place, both in enumerate(cells)]
+        column, first = cells[0]
+        if column.prose and first.text == above and not first.detail:
+            classes[0] += " repeated"
+        above = first.text
+        yield [(*both, names) for both, names in zip(cells, classes, strict=True)]
+
+
+def _order(text: str) -> str:
+    """Return the number by which a cell is sorted; "" if it has none."""
+    found = _NUMBER.match(text)
+    return found[0].replace(",", "").replace("\N{MINUS SIGN}", "-") if found else ""
 
 
 def _data(value: Any) -> Markup:

@@ -34,9 +34,10 @@ from svmrepro.workflow.site.records import (
     reference_records,
     run_records,
 )
-from svmrepro.workflow.site.tables_from_html import PageTable, read_table
+from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
+from svmrepro.workflow.tables.layout.model import Table
 
 _MARKS = {STAND_IN: "stand", STAND_IN_FAILS: "bad-stand", HOLDS: "good", FAILS: "bad", UNDECIDED: "open"}
 
@@ -98,7 +99,7 @@ class ShownTable:
     """A table with its file of numbers."""
 
     name: str
-    content: PageTable
+    content: Table
     csv: Path
 
 

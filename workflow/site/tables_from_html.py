@@ -9,75 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.tables.layout.cells import Cell
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
 _MAIN = re.compile(r"<main>.*</main>", re.DOTALL)
-_NUMBER = re.compile(r"[-+\u2212]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
+_MARKS = ("good", "bad", "open")
 
 
-@dataclass
-class PageCell:
-    """A cell: text, the interval or remark in small type, and its classes."""
-
-    text: str = ""
-    detail: str = ""
-    classes: tuple[str, ...] = ()
-
-    @property
-    def order(self) -> str:
-        """The number by which the cell is sorted; "" if it has none."""
-        found = _NUMBER.match(self.text)
-        return found[0].replace(",", "").replace("\N{MINUS SIGN}", "-") if found else ""
-
-
-@dataclass
-class PageColumn:
-    """A column: header, unit, spanning header and classes."""
-
-    header: str = ""
-    unit: str = ""
-    group: str = ""
-    classes: tuple[str, ...] = ()
-
-    @property
-    def prose(self) -> bool:
-        """Whether it holds text, and is sorted as text."""
-        return "prose" in self.classes
-
-
-@dataclass
-class PageSection:
-    """Columns and rows under an optional heading."""
-
-    heading: str = ""
-    columns: list[PageColumn] = field(default_factory=list)
-    rows: list[list[PageCell]] = field(default_factory=list)
-
-    @property
-    def groups(self) -> list[tuple[str, int]]:
-        """The spanning headers with the number of columns of each; empty if there are none."""
-        names = [column.group for column in self.columns]
-        return [(name, len(list(group))) for name, group in groupby(names)] if any(names) else []
-
-
-@dataclass
-class PageTable:
-    """A table: title, caption, sections, notes and provenance."""
-
-    title: str = ""
-    caption: str = ""
-    sections: list[PageSection] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    provenance: str = ""
-
-
-def read_table(path: Path) -> PageTable:
+def read_table(path: Path) -> Table:
     """Read a table's page; a file that cannot be read raises a StepError."""
     try:
         return parse_table(path.read_text(encoding="utf-8"))
@@ -87,51 +32,50 @@ def read_table(path: Path) -> PageTable:
         raise StepError(f"{path}: is not the page of a table ({error})") from None
 
 
-def parse_table(page: str) -> PageTable:
+def parse_table(page: str) -> Table:
     """Read a table from the text of its page, whose main part is well-formed; without one it is empty."""
     found = _MAIN.search(page)
-    table, heading = PageTable(), ""
-    for element in ElementTree.fromstring(found[0]).iter() if found else ():
-        said = _words(element.itertext())
-        if element.tag == "h1":
-            table.title = said
-        elif element.tag == "p":
-            table.caption = said
-        elif element.tag == "h2":
-            heading = said
+    main = ElementTree.fromstring(found[0] if found else "<main/>")
+    sections, heading = [], ""
+    for element in main.iter():
+        if element.tag == "h2":
+            heading = _words(element.itertext())
         elif element.tag == "table":
-            table.sections.append(_section(element, heading))
+            sections.append(_section(element, heading))
             heading = ""
-        elif element.tag == "li":
-            table.notes.append(said)
-        elif element.tag == "footer":
-            table.provenance = said
-    return table
+    title, caption, provenance = (
+        next((_words(element.itertext()) for element in main.iter(tag)), "") for tag in ("h1", "p", "footer")
+    )
+    notes = [_words(element.itertext()) for element in main.iter("li")]
+    return Table(title, sections, caption, notes, provenance)
 
 
-def _section(table: Element, heading: str) -> PageSection:
-    section = PageSection(heading)
+def _section(table: Element, heading: str) -> TableSection:
     groups: list[str] = []
+    columns: list[Column] = []
     for cell in table.iterfind("thead/tr/*"):
         text, unit, classes, width = _cell(cell)
         if cell.tag == "th" and "group" not in classes:
-            place = len(section.columns)
+            place = len(columns)
+            flags = {name: name in classes for name in ("paper", "prose", "short")}
             group = groups[place] if place < len(groups) else ""
-            section.columns.append(PageColumn(text, unit, group, classes))
+            columns.append(Column(str(place), text, unit, group, **flags))
         else:
             groups += [text] * width
-    first: PageCell | None = None
+    rows = []
+    above = ""
     for row in table.iterfind("tbody/tr"):
-        cells = []
+        cells: list[Cell] = []
         for text, detail, classes, width in map(_cell, row):
-            cells += [PageCell(text, detail, classes)] * width
-        section.rows.append(cells)
-        if cells and cells[0].text:
-            first = cells[0]
-        elif cells and first is not None:
-            # It was left blank because it repeats the one above; rows get sorted.
-            cells[0] = PageCell(first.text, "", (*cells[0].classes, "repeated"))
-    return section
+            reason = text if "absent" in classes else ""
+            mark = next((name for name in _MARKS if name in classes), "")
+            cells += [Cell(None, text, detail=detail, reason=reason, mark=mark)] * width
+        if cells and not cells[0].text:
+            # It was left blank because it repeats the one above.
+            cells[0] = replace(cells[0], text=above)
+        above = cells[0].text if cells else above
+        rows.append({column.key: cell for column, cell in zip(columns, cells, strict=False)})
+    return TableSection(columns, rows, heading)
 
 
 def _cell(cell: Element) -> tuple[str, str, tuple[str, ...], int]:

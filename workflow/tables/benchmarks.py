@@ -74,8 +74,7 @@ def reached(results: Results, experiment: str, contender: str) -> SizeRow:
 
     The cells of the smallest size give the reason for a missing result.
     """
-    sizes = [n for n in results.runs.sizes(experiment) if results.group(experiment, contender, n).solved]
-    n = max(sizes) if sizes else min(results.experiment(experiment).sizes)
+    n = results.largest_solved(experiment, contender) or min(results.experiment(experiment).sizes)
     return SizeRow(n, results.paper_size(experiment, n))
 
 

@@ -43,7 +43,7 @@ def _columns(results: Results, name: str, solver: str) -> list[Column]:
         if f"{solver}-{form}" in results.experiment(name).contenders:
             columns.append(Column(f"{solver}_{form}", form, unit="CPU s", group=shown))
     printed_too = any(
-        results.numbers.sparse_seconds(name, n, solver, form) is not None
+        results.numbers.text(SPARSE, name, n, f"{snake(solver)}_{form}_seconds")
         for n in results.numbers.sizes(name, SPARSE)
         for form in ("sparse", "dense")
     )

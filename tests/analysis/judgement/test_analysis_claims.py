@@ -70,7 +70,7 @@ def finding(value, low, high):
     return Finding("f", Interval(value, low, high))
 
 
-MISSING = Finding("m", None, "no data")
+MISSING = Finding("m", "no data")
 
 
 @pytest.mark.parametrize(

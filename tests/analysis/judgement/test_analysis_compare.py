@@ -159,7 +159,7 @@ def test_a_reference_has_less_and_says_so(full, other, monkeypatch):
     assert (
         pair.outcome.same_machine == {PAPER: True}
         and pair.there.scale == "paper"
-        and pair.there.commits == ("0123456789ab+",)
+        and pair.there.commits == ["0123456789ab+"]
     )
     assert pair.there.lacking == (f"{PAPER}: no ratios",)
     assert {row.verdict for row in pair.rows} == {"equal", "not solved in both"}

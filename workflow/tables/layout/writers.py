@@ -83,14 +83,19 @@ def render(template: str, **values: object) -> str:
 
 
 def html_environment(folder: Path) -> Environment:
-    """Return an environment for a folder's templates: text is escaped, and a missing value is an error."""
-    return Environment(
+    """Return an environment for a folder's templates: text is escaped, and a missing value is an error.
+
+    Its filters ``columns`` and ``groups`` take a section of a table.
+    """
+    environment = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"columns": _columns, "groups": _groups}
+    return environment
 
 
 _MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "*": "\\*", "\r": " ", "\n": " "})
@@ -110,7 +115,7 @@ def _markdown_header(column: Column) -> str:
 @cache
 def _environment() -> Environment:
     environment = html_environment(TEMPLATES)
-    environment.filters |= {"columns": _columns, "groups": _groups, "rows": _rows}
+    environment.filters["rows"] = _rows
     return environment
 
 
@@ -124,7 +129,7 @@ class _HtmlCell(NamedTuple):
 
 def _columns(section: TableSection) -> list[tuple[Column, str]]:
     """Return the visible columns with their CSS classes."""
-    return [(column, _classes(column, first=place == 0)) for place, column in enumerate(section.shown)]
+    return [(column, classes_of(column, first=place == 0)) for place, column in enumerate(section.shown)]
 
 
 def _groups(section: TableSection) -> list[tuple[str, int]]:
@@ -159,7 +164,7 @@ def _cells(columns: Sequence[Column], row: Mapping[str, Cell]) -> list[_HtmlCell
                 found[-1] = last._replace(width=last.width + 1)
                 continue
         before = column
-        found.append(_HtmlCell(cell, _classes(column, cell, first=place == 0), 1))
+        found.append(_HtmlCell(cell, classes_of(column, cell, first=place == 0), 1))
     return found
 
 
@@ -167,7 +172,8 @@ def _absent(cell: Cell) -> bool:
     return bool(cell.reason) and cell.text != DASH
 
 
-def _classes(column: Column, cell: Cell | None = None, *, first: bool) -> str:
+def classes_of(column: Column, cell: Cell | None = None, *, first: bool) -> str:
+    """Return the CSS classes of a cell, or of a column's header."""
     names = {"paper": column.paper, "prose": column.prose, "short": column.short, "first": first}
     if cell is not None:
         names |= {"absent": _absent(cell), "dash": cell.text == DASH, cell.mark: bool(cell.mark)}

@@ -171,7 +171,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("lower", "lower", group="objective"),
         *(Column(f"{name}_deviation", name, group="deviation", shown=False) for name in (*chosen, *others)),
     ]
-    rows = [_row(results, reading, chosen, others, shared, within) for reading in (*scored, *rest)]
+    rows = [_row(reading, chosen, others, shared, within) for reading in (*scored, *rest)]
     by_set = _by_set(compared, scored, chosen, others, artefact)
     return table_of(results, artefact, columns, rows, by_set, notes=_notes(compared, chosen, shared, within))
 
@@ -231,7 +231,6 @@ def _options(contender: Contender) -> str:
 
 
 def _row(
-    results: Results,
     reading: ScoredReading,
     chosen: Sequence[str],
     others: Sequence[str],
