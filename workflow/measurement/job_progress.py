@@ -122,6 +122,19 @@ class JobProgress:
         finally:
             ended.set()
 
+    def lost(self, line: Mapping[str, Any]) -> None:
+        """Report a run that ended with its process."""
+        text = f"{line['solver']} on n = {line['n']:,}: {line['status']} ({line['reason']})"
+        if self._send:
+            self._send_made(line, text)
+            self._write_log(text)
+        else:
+            self.note(text)
+
+    def _send_made(self, line: Mapping[str, Any], text: str) -> None:
+        assert self._send is not None
+        self._send({"made": {name: line[name] for name in _SENT}, "text": f"{self._name}: {text}"})
+
     def _report(self, what: str, line: Mapping[str, Any]) -> None:
         seconds = "" if line["cpu_seconds"] is None else f"{line['cpu_seconds']:.3g} s"
         flag = f" (flagged: {line['flag_reason']})" if line["flagged"] else ""
@@ -129,7 +142,7 @@ class JobProgress:
         text = f"{what}  {seconds:>9}  {line['status']}{reason}"
         self._write_log(text + flag)
         if self._send:
-            self._send({"made": {name: line[name] for name in _SENT}, "text": f"{self._name}: {text}"})
+            self._send_made(line, text)
             return
         now = time.monotonic()
         notable = line["status"] != "optimal"
