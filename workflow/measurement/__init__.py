@@ -16,6 +16,6 @@ meter            what a run takes: peak memory, other load meanwhile
 data_sets        the arrays of a problem
 job_progress     what a job says about its runs, on a terminal and in its log
 channel          hands these messages to the command that started the job
-own_solvers      how often the user's own solvers failed
+own_solvers      what the user's own solvers did not solve, and whether they failed
 forecast         the remaining timed runs and their time; `running.run_cost` adds the other steps
 """
