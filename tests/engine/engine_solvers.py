@@ -69,6 +69,13 @@ def leaving(problem, eps, time_limit):
     sys.exit("no licence")
 
 
+def dying(problem, eps, time_limit):
+    """End the process, as a fault in compiled code would, but in its first call on a few rows."""
+    if problem.n >= 20:
+        os._exit(3)
+    return quick(problem, eps, time_limit)
+
+
 def careless(problem, eps, time_limit):
     """Return plain lists, and modify the problem's arrays."""
     answer = quick(problem, eps, time_limit)

@@ -22,7 +22,7 @@ from engine_support import (
     the_experiment,
     tiny,
 )
-from support import ran
+from support import measurement, ran
 from svmrepro import datasets
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, paths
@@ -31,6 +31,8 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import data_sets, machine, meter
 from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
+from svmrepro.workflow.measurement.journal_line import dump_lines
+from svmrepro.workflow.measurement.own_solvers import failures
 from svmrepro.workflow.steps import fetch, generate
 from svmrepro.workflow.steps.closing import closing
 
@@ -135,6 +137,29 @@ def test_faults_of_one_contender_do_not_stop_the_others():
         # Only one run of a contender that would end the same way again.
         assert len(runs) == (2 if status == "optimal" else 1)
     assert left(config) == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "failed"),
+    [
+        *(("time_limit", 1.0, False), ("iteration_limit", 1.0, False), ("memory_limit", 1.0, False)),
+        *(("time_limit", None, True), ("error", None, True), ("uncertified", 1.0, True)),
+    ],
+)
+def test_to_return_at_a_limit_is_no_failure(status, seconds, failed):
+    config = prepare({"mine": solver("quick")}, sizes=[20], repeats=1)
+    found = {"status": status, "cpu_seconds": seconds, "reason": "because"}
+    lines = [
+        measurement(paper="platt1998", experiment=EXPERIMENT, contender="mine", n=n, **found) for n in (9, 8)
+    ]
+    file = paths.job_file(config, "platt1998", EXPERIMENT, "all")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(dump_lines(lines))
+    said = f"mine solved none of 2 runs; {EXPERIMENT}, n = 8: because"
+    assert failures(config, [the_experiment(config)]) == {said: failed}
+    file.write_bytes(dump_lines([*lines, {**lines[0], "status": "optimal", "reason": None}]))
+    said = f"mine solved 1 of 3 runs; {EXPERIMENT}, n = 8: because"
+    assert failures(config, [the_experiment(config)]) == {said: False}
 
 
 def test_uncertified_runs_are_summed_up_by_solver():

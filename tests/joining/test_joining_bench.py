@@ -14,10 +14,8 @@ from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.performance_profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
-from svmrepro.workflow.joining import bench_run, bench_settings
+from svmrepro.workflow.joining import bench_settings
 from svmrepro.workflow.joining.bench_settings import Bench
-from svmrepro.workflow.measurement.journal_line import NO_RESULT
-from svmrepro.workflow.measurement.present_run import PresentRun, present_call
 
 SOLVER = """
 from types import SimpleNamespace
@@ -137,7 +135,7 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     assert "default scale" not in ended.stdout and "at the next size" not in ended.stdout
     ended = ran(*command, "-s", "mypkg:refuse", "-s", "mypkg:die", cwd=tmp_path, env=environment)
     assert ended.returncode == 1
-    assert "bench: mypkg:die ended its process (exit code 3) on mine, n = 200\n" in ended.stderr
+    assert "mine: mypkg:die on n = 200: error (ended its process (exit code 3))\n" in ended.stderr
     assert "bench: mypkg.die solved 6 of 7 runs; mine, n = 200: ended its process (exit" in ended.stderr
     assert rows_of(folder / "table.csv")[0]["n"] == "200", "the others went on"
     assert (
@@ -178,77 +176,6 @@ def test_rows_of_one_class_name_the_file_and_the_option(tmp_path):
         StepError, match=r"rare\.csv: -n 3: the first 3 rows, drawn at random, hold one class"
     ):
         bench_settings.sample_of_file(path, tmp_path / "own", 3)
-
-
-# A step whose first call of a solver behaves as told, and whose next one is fine.
-STEP = """
-import os, subprocess, sys, time
-from pathlib import Path
-from svmrepro.workflow.measurement.present_run import PresentRun
-present, done = PresentRun(Path("present.json")), Path("done")
-present.line = LINE
-if not done.exists():
-    done.touch()
-    with present.calling():
-        ACTION
-"""
-
-
-def _supervised(action, line, monkeypatch, said):
-    """Supervise such a step; return the lines that it adds to the journal."""
-    present, step, added = bench_run.Path("present.json"), bench_run.Path("step.py"), []
-    step.write_text(STEP.replace("LINE", repr(line)).replace("ACTION", action))
-    journal = type("Recorder", (), {"append": staticmethod(added.append)})()
-    monkeypatch.setattr(bench_run, "PATIENCE", 0.1)
-    bench_run.supervise([sys.executable, str(step)], present, journal, said.append)
-    assert not present.exists()
-    return added
-
-
-@pytest.mark.parametrize(
-    ("action", "status", "reason", "words"),
-    [
-        ("while True: pass", "time_limit", "did not stop at its limit of 0.01 s", "it is ended now; Ctrl-C"),
-        ("os._exit(0)", "error", "ended its process (exit code 0)", "(exit code 0) on mine, n = 50"),
-        (
-            "os.kill(os.getpid(), 11)",
-            "error",
-            "ended its process (signal SIGSEGV)",
-            "my:fit ended its process",
-        ),
-    ],
-)
-def test_a_solver_that_ends_the_step_or_does_not_end_gets_its_line(
-    action, status, reason, words, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    limit = 0.01 if status == "time_limit" else 60.0
-    line = {**NO_RESULT, "solver": "my:fit", "experiment": "mine", "n": 50, "time_limit": limit}
-    said = []
-    added = _supervised(action, line, monkeypatch, said)
-    assert added == [line | {"status": status, "reason": reason}]
-    assert len(said) == 1 and words in said[0]
-
-
-def test_what_a_solver_started_ends_with_it_and_a_kill_is_no_result(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    line = {"solver": "my:fit", "experiment": "mine", "n": 50, "time_limit": 0.01}
-    start = (
-        "subprocess.run([sys.executable, '-c', \"import os,time; open('pid','w').write(str(os.getpid())); "
-    )
-    assert len(_supervised(f'{start}time.sleep(60)"])', line, monkeypatch, [])) == 1
-    (tmp_path / "done").unlink()
-    with pytest.raises(StepError, match="my:fit was killed on mine, n = 50, perhaps for lack of memory"):
-        _supervised("os.kill(os.getpid(), 9)", line | {"time_limit": 9}, monkeypatch, [])
-
-
-def test_a_call_is_told_while_it_lasts_and_only_of_its_process(tmp_path):
-    present = PresentRun(tmp_path / "present.json")
-    present.line = {"solver": "libsvm"}
-    with present.calling(warming=True):
-        call = present_call(tmp_path / "present.json", os.getpid())
-        assert call.warming and not call.own and present_call(tmp_path / "present.json", 1) is None
-    assert present_call(tmp_path / "present.json", os.getpid()) is None
 
 
 def test_ctrl_c_says_how_to_go_on(table, tmp_path, monkeypatch, capsys):

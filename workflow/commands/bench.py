@@ -7,7 +7,7 @@ A solver is `package.module:function`, the name of an entry point, or a known on
 others that can take the problem; if known ones are named too, only these take part. Data are a file (LIBSVM,
 CSV, NPZ) or the name of a data set; without any, generated ones are used. Results go into a folder of
 their own; the same command resumes an interrupted bench. The exit code is 1 if a solver of yours solves
-nothing.
+nothing and fails.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ FIRST_GUESS = 0.1
 JOB_SECONDS = 3.0
 #: The remaining time is not shown if more than this share of it rests on `FIRST_GUESS`.
 MOST_GUESSED = 0.5
+#: A run is overdue after this many times the seconds expected of it, and not before so many seconds.
+TIMES_OVERDUE, LEAST_OVERDUE = 3.0, 5.0
 #: If all journals together exceed this many bytes, only the current experiment's is read.
 MOST_BYTES = 80_000_000
 
@@ -211,6 +213,11 @@ def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
     if len(near) == 2:
         slope = math.log(medians[near[0]] / medians[near[1]]) / math.log(near[0] / near[1])
     return float(medians[near[0]] * (n / near[0]) ** min(max(slope, LEAST_SLOPE), MOST_SLOPE))
+
+
+def overdue(passed: float, expected: float) -> bool:
+    """Whether a run has taken so long that forecasts which count on its end say nothing."""
+    return passed > max(LEAST_OVERDUE, TIMES_OVERDUE * expected)
 
 
 def duration(seconds: float) -> str:

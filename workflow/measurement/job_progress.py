@@ -15,7 +15,7 @@ from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.errors import writing
 from svmrepro.workflow.measurement.channel import sender
-from svmrepro.workflow.measurement.forecast import Forecast, duration
+from svmrepro.workflow.measurement.forecast import Forecast, duration, overdue
 from svmrepro.workflow.number_text import plural
 
 #: Seconds between updates during a long run, on a terminal and elsewhere.
@@ -100,7 +100,9 @@ class JobProgress:
         point = "" if instance.point is None else f"{instance.experiment.axis} = {instance.point:<8g} "
         what = f"n = {instance.n:<6} {point}{contender.label:<19} {which}"
         if self._send:
-            self._send({"run": f"{self._name}, n = {instance.n:,}, {point.strip()} {contender.label}"})
+            text = f"{self._name}, n = {instance.n:,}, {point.strip()} {contender.label}"
+            place = (self._experiment.paper, self._experiment.name, contender.label, instance.n)
+            self._send({"run": text, "place": place})
             yield lambda line: self._report(what, line)
             return
         expected = self._forecast.seconds(instance.experiment, contender, instance.n)
@@ -122,6 +124,19 @@ class JobProgress:
         finally:
             ended.set()
 
+    def lost(self, line: Mapping[str, Any]) -> None:
+        """Report a run that ended with its process."""
+        text = f"{line['solver']} on n = {line['n']:,}: {line['status']} ({line['reason']})"
+        if self._send:
+            self._send_made(line, text)
+            self._write_log(text)
+        else:
+            self.note(text)
+
+    def _send_made(self, line: Mapping[str, Any], text: str) -> None:
+        assert self._send is not None
+        self._send({"made": {name: line[name] for name in _SENT}, "text": f"{self._name}: {text}"})
+
     def _report(self, what: str, line: Mapping[str, Any]) -> None:
         seconds = "" if line["cpu_seconds"] is None else f"{line['cpu_seconds']:.3g} s"
         flag = f" (flagged: {line['flag_reason']})" if line["flagged"] else ""
@@ -129,7 +144,7 @@ class JobProgress:
         text = f"{what}  {seconds:>9}  {line['status']}{reason}"
         self._write_log(text + flag)
         if self._send:
-            self._send({"made": {name: line[name] for name in _SENT}, "text": f"{self._name}: {text}"})
+            self._send_made(line, text)
             return
         now = time.monotonic()
         notable = line["status"] != "optimal"
@@ -142,9 +157,15 @@ class JobProgress:
         """Show that a long run is alive; this takes no time from the thread whose CPU time is measured."""
         began = time.monotonic()
         while not ended.wait(TICK_TERMINAL if self._terminal else TICK_PLAIN):
-            passed = duration(time.monotonic() - began)
-            text = f"{self._name}: {what}  {passed} of {_about(expected)}; {self._left()}"
+            text = f"{self._name}: {what}  {self._so_far(time.monotonic() - began, expected)}"
             self._print(text, log=False, end="" if self._terminal else "\n")
+
+    def _so_far(self, passed: float, expected: float) -> str:
+        """Say how long a run has taken, and what is left; once it is overdue, nobody knows how long."""
+        if overdue(passed, expected):
+            runs, _ = self._forecast.left(self._experiment)
+            return f"running for {duration(passed)}, {_about(expected)} expected; {plural(runs, 'run')} left"
+        return f"{duration(passed)} of {_about(expected)}; {self._left()}"
 
     def _left(self) -> str:
         runs, seconds = self._forecast.left(self._experiment)

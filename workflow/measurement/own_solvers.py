@@ -1,9 +1,9 @@
-"""How often the user's own solvers solved nothing, told at the end of a run or a bench."""
+"""What the user's own solvers did not solve, told at the end of a run or a bench."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from svmrepro.solvers import SOLVERS
@@ -13,9 +13,10 @@ from svmrepro.workflow.number_text import plural
 
 
 def failures(config: Config, experiments: Iterable[Experiment]) -> dict[str, bool]:
-    """Return a line on each own solver that failed in some run, and whether it failed in all of them.
+    """Return a line on each own solver with unsolved runs, and whether it solved none and failed in some.
 
-    What was not run, for instance without its data, says nothing about a solver.
+    To return at a limit is a result and no failure, as it is for every other solver. What was not run, for
+    instance without its data, says nothing about a solver.
     """
     made: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for experiment in experiments:
@@ -26,12 +27,18 @@ def failures(config: Config, experiments: Iterable[Experiment]) -> dict[str, boo
                     made[line["contender"]].append(line)
     found = {}
     for name, lines in made.items():
-        failed = [line for line in lines if line["status"] != "optimal"]
-        if failed:
-            first = min(failed, key=lambda line: int(line["n"]))
-            solved = len(lines) - len(failed)
+        unsolved = [line for line in lines if line["status"] != "optimal"]
+        failed = [line for line in unsolved if _failed(line)]
+        if unsolved:
+            first = min(failed or unsolved, key=lambda line: int(line["n"]))
+            solved = len(lines) - len(unsolved)
             count = f"{solved:,}" if solved else "none"
             where = f"{first['experiment']}, n = {first['n']:,}"
             text = f"{name} solved {count} of {plural(len(lines), 'run')}; {where}: {first['reason']}"
-            found[text] = not solved
+            found[text] = bool(failed) and not solved
     return found
+
+
+def _failed(line: Mapping[str, Any]) -> bool:
+    """Whether a run ended without a result; a solver that did not stop at its limit returned none."""
+    return line["status"] in ("error", "uncertified") or line["cpu_seconds"] is None

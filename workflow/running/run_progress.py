@@ -6,14 +6,14 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.configuration import Experiment, as_called
 from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.measurement.forecast import duration
+from svmrepro.workflow.measurement.forecast import duration, overdue
 from svmrepro.workflow.running.run_cost import RunCost
 
 #: What is going on while jobs of a rule run, in the order in which it is told; other rules make artefacts.
@@ -50,6 +50,8 @@ class RunProgress:
         self._made = self._done = self._compiled = 0
         self._compiling = 0.0
         self._what = ""
+        #: The present run: paper, experiment, contender and size, and when it began.
+        self._present: tuple[Sequence[Any], float] | None = None
         #: Messages that were printed once, and jobs that failed.
         self._said: set[str] = set()
         self._failed = False
@@ -88,8 +90,19 @@ class RunProgress:
             passed = time.monotonic() - self._compiling if self._compiling else 0.0
             seconds = cost.left(at_once, self._compiled, passed)
             about = "" if seconds is None else f", about {duration(seconds)} left"
+            if phase == PHASES["measure"] and (late := self._overdue(cost)):
+                about, what = "", f"{what}, for {duration(late)}"
             counts = f"{runs}{self._done:,}/{cost.jobs:,} jobs"
             return f"{duration(time.monotonic() - self._began)}{about} | {counts} | {what}"
+
+    def _overdue(self, cost: RunCost) -> float:
+        """Return the seconds of the present run if it is overdue, otherwise 0."""
+        if self._present is None:
+            return 0.0
+        (paper, name, label, n), began = self._present
+        experiment, passed = self._plan.config.experiment(paper, name), time.monotonic() - began
+        expected = cost.forecast.seconds(experiment, experiment.contenders[label], n)
+        return passed if overdue(passed, expected) else 0.0
 
     def experiments(self) -> list[Experiment]:
         """Return the experiments that were asked for, measured now or before."""
@@ -106,9 +119,11 @@ class RunProgress:
         with self._lock:
             if "run" in message:
                 self._what = str(message["run"])
+                self._present = (message["place"], time.monotonic())
             elif "made" in message:
                 made = message["made"]
                 self._made += 1
+                self._present = None
                 if self._cost is not None:
                     self._cost.forecast.add(made)
                 if made["status"] in ("error", "uncertified"):

@@ -6,8 +6,9 @@ JOB``.
 Each run is journalled as soon as it ends, so a killed job loses at most the current run. Its replacement
 measures only what is missing (:mod:`svmrepro.workflow.measurement.open_runs`). If a child of the killed
 process is still running, the replacement waits for it, because two timed runs at once would disturb each
-other. At the end, the job's own file holds exactly the lines that count: the journal's lines of its rows, and
-one line with the reason for each contender that was not run.
+other. A solver that ends the process, or one of the user's that does not stop, gets a line, too
+(:mod:`svmrepro.workflow.measurement.supervision`). At the end, the job's own file holds exactly the lines
+that count: the journal's lines of its rows, and one line with the reason for each contender that was not run.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, dump_l
 from svmrepro.workflow.measurement.open_runs import OpenRuns
 from svmrepro.workflow.measurement.present_run import PresentRun
 from svmrepro.workflow.measurement.processor_state import pin_processor
+from svmrepro.workflow.measurement.supervision import supervised
 from svmrepro.workflow.steps._command_line import run_step
 
 if TYPE_CHECKING:
@@ -60,12 +62,12 @@ class Measurer:
     """Measures the rows of a job."""
 
     def __init__(
-        self, config: Config, experiment: Experiment, progress: JobProgress, present: Path | None = None
+        self, config: Config, experiment: Experiment, progress: JobProgress, present: PresentRun | None = None
     ) -> None:
         self._config = config
         self._experiment = experiment
         self._progress = progress
-        self._present = PresentRun(present)
+        self._present = present or PresentRun()
         self._journal = Journal(paths.journal(config, experiment.paper, experiment.name))
         self._machine = machine.describe()
         self._instructions = Instructions() if config.count_instructions else None
@@ -176,7 +178,11 @@ class Measurer:
 
 
 def measure_job(
-    config: Config, experiment: Experiment, part: Job, progress: JobProgress, present: Path | None = None
+    config: Config,
+    experiment: Experiment,
+    part: Job,
+    progress: JobProgress,
+    present: PresentRun | None = None,
 ) -> None:
     """Measure a job and write its file; see the module docstring.
 
@@ -196,22 +202,17 @@ def measure_job(
         atomic_write(target, dump_lines(lines))
 
 
-def run(
-    config: Config,
-    paper: str,
-    experiment: str,
-    job: str,
-    log: Path | None = None,
-    present: Path | None = None,
-) -> None:
-    """Run the step; see the module docstring. The file ``present`` tells which run is under way."""
+def run(config: Config, paper: str, experiment: str, job: str, log: Path | None = None) -> None:
+    """Run the step, in a process that this one supervises; see the module docstring."""
     # Must run before numpy, numba or a BLAS is loaded.
     machine.pin_threads()
-    os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
-    register(config)
     described = config.experiment(paper, experiment)
     part = jobs.job(config, described, job)
     with JobProgress(config, described, part, log) as progress:
+        present = PresentRun()
+        supervised(present, Journal(paths.journal(config, paper, experiment)), progress)
+        os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
+        register(config)
         measure_job(config, described, part, progress, present)
 
 

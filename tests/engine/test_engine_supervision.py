@@ -1,0 +1,123 @@
+"""Solvers that do not stop or end the process that measures: they get a line, and the others go on."""
+
+import contextlib
+import signal
+import sys
+import time
+
+import psutil
+import pytest
+from engine_support import EXPERIMENT, environment, journal, prepare, solver
+from support import ran
+from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.measurement.journal_line import NO_RESULT
+from svmrepro.workflow.measurement.present_run import PresentRun
+
+# A step whose first call of a solver behaves as told, and whose next one is fine.
+STEP = """
+import os, subprocess, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+from svmrepro.workflow.errors import run_safely
+from svmrepro.workflow.measurement import supervision
+from svmrepro.workflow.measurement.present_run import PresentRun
+
+def say(line):
+    print(line, flush=True)
+
+def step():
+    done, present = Path("done"), PresentRun()
+    present.line = LINE
+    supervision.PATIENCE = 0.1
+    journal = SimpleNamespace(append=lambda line: Path("journal").write_text(repr(line)))
+    supervision.supervised(present, journal, SimpleNamespace(note=say, lost=lambda line: say("lost")))
+    if not done.exists():
+        done.touch()
+        with present.calling():
+            ACTION
+    return 7
+
+sys.exit(run_safely(step))
+"""
+LINE = {**NO_RESULT, "solver": "my:fit", "experiment": "mine", "n": 50}
+
+
+def step_of(action, limit):
+    return STEP.replace("LINE", repr({**LINE, "time_limit": limit})).replace("ACTION", action)
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "reason", "said"),
+    [
+        (
+            "while True: pass",
+            "time_limit",
+            "did not stop at its limit of 0.01 s",
+            "my:fit on n = 50 does not stop at its limit of 0.01 s; it is ended now, and the others go on\n",
+        ),
+        ("os._exit(0)", "error", "ended its process (exit code 0)", ""),
+        ("os.kill(os.getpid(), 11)", "error", "ended its process (signal SIGSEGV)", ""),
+    ],
+)
+def test_a_solver_that_ends_the_step_or_does_not_stop_gets_its_line(action, status, reason, said, tmp_path):
+    limit = 0.01 if status == "time_limit" else 60.0
+    ended = ran(sys.executable, "-c", step_of(action, limit), cwd=tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (7, f"{said}lost\n", "")
+    line = {**LINE, "time_limit": limit, "status": status, "reason": reason}
+    assert (tmp_path / "journal").read_text() == repr(line)
+
+
+def test_what_a_solver_started_ends_with_it(tmp_path):
+    started = "print(subprocess.Popen(['sleep', '600']).pid, flush=True)"
+    script = step_of("time.sleep(600)", 0.01).replace("        with p", f"        {started}\n        with p")
+    ended = ran(sys.executable, "-c", script, cwd=tmp_path)
+    assert ended.returncode == 7
+    with contextlib.suppress(psutil.NoSuchProcess):  # or it stays as a zombie
+        assert psutil.Process(int(ended.stdout.split()[0])).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_kill_from_outside_is_no_result(tmp_path):
+    ended = ran(sys.executable, "-c", step_of("os.kill(os.getpid(), 9)", 9.0), cwd=tmp_path)
+    assert ended.returncode == 1 and not (tmp_path / "journal").exists()
+    assert ended.stderr.startswith("error: mine, n = 50: my:fit was killed (SIGKILL), perhaps for lack of")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_the_solver_ends_with_the_process_that_was_started(number, tmp_path):
+    action = "signal.signal(2, signal.SIG_IGN); print(os.getpid(), flush=True); time.sleep(600)"
+    script = "import signal" + step_of(action, 900.0)
+    process = psutil.Popen([sys.executable, "-c", script], cwd=tmp_path, stdout=-1)
+    child = psutil.Process(int(process.stdout.readline()))
+    process.send_signal(number)
+    assert process.wait() in (143, 130, -9)
+    _, alive = psutil.wait_procs([child], timeout=60)
+    assert not alive and not (tmp_path / "journal").exists()
+
+
+def test_a_call_is_told_while_it_lasts():
+    present = PresentRun()
+    present.line = {"solver": "libsvm"}
+    with present.calling(warming=True):
+        call = present.call()
+        assert call.warming and not call.own and call.began <= time.monotonic()
+    assert present.call() is None
+    present.line = {"solver": "my:fit"}
+    with pytest.raises(ArithmeticError), present.calling():
+        assert present.call().own
+        raise ArithmeticError
+    assert present.call() is None
+
+
+def test_the_step_goes_on_with_the_others(tmp_path):
+    config = prepare({"dying": solver("dying"), "good": solver("quick")}, sizes=[20], repeats=1)
+    write_config(config, tmp_path / "c.json")
+    words = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
+    command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", *words]
+    ended = ran(*command, cwd=tmp_path, env=environment())
+    assert ended.returncode == 0, ended.stderr
+    assert f"{EXPERIMENT}: engine_solvers:dying on n = 20: error (ended its process (exit" in ended.stderr
+    found = {line["contender"]: (line["status"], line["reason"]) for line in journal(config).lines()}
+    assert found == {"dying": ("error", "ended its process (exit code 3)"), "good": ("optimal", None)}
+    before = journal(config).path.read_bytes()
+    assert ran(*command, cwd=tmp_path, env=environment(), check=True).returncode == 0
+    assert journal(config).path.read_bytes() == before

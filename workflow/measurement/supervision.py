@@ -1,0 +1,135 @@
+"""Supervises a step that measures: ends a solver that does not stop, goes on after one that ends the step.
+
+The step is forked, before it loads anything that has threads. The process that was started sleeps, and looks
+now and then at the call that is under way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import psutil
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.measurement.job_progress import JobProgress
+from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.measurement.present_run import Call, PresentRun
+
+PATIENCE, TIMES_LIMIT = 10.0, 10.0
+"""A call of a user's solver is ended after so many seconds, or so many times its limit if that is more."""
+
+WARMING = 60.0
+"""The least seconds of its call on a few rows, in which it may be imported and compiled."""
+
+_TICK = 0.1
+
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""Signals that come from a user, or from a system without memory, and say nothing certain about a solver."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> None:
+    """Return in a new process, and again after each solver that ended it; the old one ends as the last does.
+
+    A user's solver that does not stop, or any that ends the process, gets a line in the journal, so that its
+    run is not made again. The line is written only when the process is gone.
+    """
+    signal.signal(signal.SIGTERM, _terminated)
+    while True:
+        present.clear()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent, child = os.getpid(), os.fork()
+        if not child:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            _end_with(parent)
+            return
+        process = psutil.Process(child)
+        try:
+            late = _wait(process, present, progress.note)
+        except KeyboardInterrupt:
+            with suppress(psutil.TimeoutExpired):
+                process.wait(1.0)  # Ctrl-C in a terminal reaches it, too; it may be writing
+            raise
+        finally:
+            _end(process)
+        code, call = int(process.wait()), present.call()
+        if call is not None:
+            line = {**call.line, **_found(call, late, code)}
+            journal.append(line)
+            progress.lost(line)
+        elif not late:  # otherwise it came back just then
+            sys.exit(code if code >= 0 else 128 - code)
+
+
+def _found(call: Call, late: bool, code: int) -> dict[str, Any]:
+    """Return the result of a run whose process has ended."""
+    if late:
+        reason = f"did not stop at its limit of {call.line['time_limit']:g} s"
+        return {"status": "time_limit", "reason": reason}
+    if -code in _FROM_OUTSIDE:
+        where = f"{call.line['experiment']}, n = {call.line['n']:,}"
+        raise StepError(
+            f"{where}: {call.line['solver']} was killed ({signal.Signals(-code).name}), perhaps for lack of "
+            "memory; what was measured is kept, and the same command goes on"
+        )
+    how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    return {"status": "error", "reason": f"ended its process ({how})"}
+
+
+def _wait(process: psutil.Process, present: PresentRun, say: Callable[[str], None]) -> bool:
+    """Wait for a step; return whether a solver did not stop, so that the step must be ended."""
+    told = None
+    while True:
+        with suppress(psutil.TimeoutExpired):
+            process.wait(_TICK)
+            return False
+        call = present.call()
+        if call is None or not call.own or (limit := call.line["time_limit"]) is None:
+            continue
+        patience = max(PATIENCE, TIMES_LIMIT * limit)
+        most = max(patience, WARMING) if call.warming else patience
+        passed = time.monotonic() - call.began
+        if passed > patience and told != call.began:
+            told = call.began
+            say(_too_long(call, most - passed))
+        if passed > most:
+            return True
+
+
+def _too_long(call: Call, left: float) -> str:
+    line = call.line
+    where = f"n = {line['n']:,}{' (first on a few rows)' * call.warming}"
+    when = "now" if left <= 0 else f"in {left:.0f} s, as it may still be compiling"
+    return (
+        f"{line['solver']} on {where} does not stop at its limit of {line['time_limit']:g} s; "
+        f"it is ended {when}, and the others go on"
+    )
+
+
+def _end(process: psutil.Process) -> None:
+    """End a step that still runs, with all that its solvers started: they would hold its locks."""
+    with suppress(psutil.NoSuchProcess):
+        for each in [*process.children(recursive=True), process]:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+    process.wait()
+
+
+def _terminated(*_: object) -> None:
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _end_with(parent: int) -> None:
+    """Let this process be killed when its parent is, which then supervises no more (Linux only)."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(128 + signal.SIGKILL)
