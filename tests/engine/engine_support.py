@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
-from support import PROJECT, ran, unprivileged
+from forked import forked
+from snakemake.cli import main as snakemake_main
+from support import PROJECT, ran
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
@@ -108,22 +110,24 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": path, **more}
 
 
-def command(folder: Path, overrides: Mapping[str, Any], *arguments: str) -> list[str]:
-    """Return the command line of a run in its own folder."""
+def arguments(folder: Path, overrides: Mapping[str, Any], *more: str) -> list[str]:
+    """Return Snakemake's arguments for a run in its own folder."""
     settings = folder / "overrides.json"
     settings.write_text(json.dumps(overrides))
-    return [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(PROJECT / "Snakefile")),
-        *("--directory", str(folder), "--cores", "2", *arguments, "--configfile", str(settings)),
-    ]
+    place = ("--snakefile", str(PROJECT / "Snakefile"), "--directory", str(folder))
+    return [*place, "--cores", "2", *more, "--configfile", str(settings)]
+
+
+def command(folder: Path, overrides: Mapping[str, Any], *more: str) -> list[str]:
+    """Return the command line of a run in its own folder."""
+    return [sys.executable, "-m", "snakemake", *arguments(folder, overrides, *more)]
 
 
 def snakemake(
-    folder: Path, overrides: Mapping[str, Any], *arguments: str, powerless: bool = False, **more: str
+    folder: Path, overrides: Mapping[str, Any], *more: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run Snakemake to its end, from its own folder; `powerless` drops root's right to write anywhere."""
-    words = command(folder, overrides, *arguments)
-    return ran(*(unprivileged(words) if powerless else words), cwd=folder, env=environment(**more))
+    """Run Snakemake to its end, from its own folder."""
+    return forked(snakemake_main, folder, arguments(folder, overrides, *more), environment(**variables))
 
 
 def journal_lines(folder: Path, scale: str = "default") -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine_support import on_full_disk, unprivileged
-from support import measurement, ran
+from engine_support import on_full_disk
+from support import measurement, ran, unprivileged
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.locks import lock

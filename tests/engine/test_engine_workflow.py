@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 from engine_support import EXPERIMENT, PROJECT, command, environment, journal_lines, snakemake, solver, tiny
-from support import ran, rows_of
+from support import ran, rows_of, unprivileged
 
 TABLE = f"results/default/platt1998/timing-{EXPERIMENT}"
 MEASURED = f"results/default/platt1998/{EXPERIMENT}/measurements.csv"
@@ -139,7 +139,8 @@ def test_disk_that_becomes_unwritable_stops_with_one_line_and_loses_nothing(done
     before = keys(folder)
     journal = f"results/default/journal/platt1998/{EXPERIMENT}.jsonl"
     (folder / journal).chmod(0o444)
-    ended = snakemake(folder, with_package(repeats=3), MEASURED, powerless=True)
+    words = unprivileged(command(folder, with_package(repeats=3), MEASURED))
+    ended = ran(*words, cwd=folder, env=environment())
     assert ended.returncode != 0
     assert f"error: cannot write {journal}: permission denied" in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -273,24 +274,3 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     assert "of an earlier run, which is still measuring; nothing is lost" in said
     assert len({line["run_id"] for line in journal_lines(tmp_path)}) == 1
     assert len(keys(tmp_path)) == 6 and set(keys(tmp_path).values()) == {1}
-
-
-def test_missing_data_are_not_run_with_the_reason(tmp_path):
-    mirror = tmp_path / "mirror"
-    mirror.mkdir()
-
-    def run(**settings):
-        overrides = tiny(sizes=[20], of={"dataset": "adult"}, mirror=str(mirror), **settings)
-        # No host is contacted: the test must not depend on a network.
-        names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
-        offline = dict.fromkeys(names, "http://127.0.0.1:9") | {"NO_PROXY": "", "no_proxy": ""}
-        ended = snakemake(tmp_path, overrides, MEASURED, **offline)
-        return ended.returncode, ended.stdout + ended.stderr
-
-    code, said = run()
-    assert code == 0 and "data set adult not available" in said
-    assert journal_lines(tmp_path) == []
-    assert {row["status"] for row in rows_of(tmp_path / MEASURED)} == {"not_run"}
-    assert "Nothing to be done" in run()[1]
-    code, said = run(require_data=True)
-    assert code != 0 and "(require_data is true)" in said

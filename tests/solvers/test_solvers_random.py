@@ -55,7 +55,11 @@ def best_multiple(w: Vector, margins: Vector, C: float) -> float:
     return min(float(s * s * (w @ w) / 2 + C * np.maximum(0.0, 1.0 - s * margins).sum()) for s in factors)
 
 
-@pytest.mark.parametrize("seed", range(CASES))
+#: Number 182 zigzags in six solvers, as long as all others take together. 288 is ill-conditioned, too.
+SEEDS = [pytest.param(seed, marks=pytest.mark.slow) if seed == 182 else seed for seed in range(CASES)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_with_bias(seed: int) -> None:
     case = make_case(seed)
     names = solvers(case, bias=True)
@@ -129,11 +133,14 @@ def test_cases_are_what_they_say() -> None:
     assert sum(not case.definite for case in cases) >= 20
 
 
+ZIGZAG = pytest.param(1682, marks=pytest.mark.slow)  # so does 1165, in less time
+
+
 @pytest.mark.parametrize(
     "seed",
     # Found by fuzzing. 1052 ... 1659: CG directions of rounding broke the equality constraint.
     # 1165, 1682: SMO zigzagged through millions of steps, 22 ... 113 without a bias.
-    [1052, 1114, 1162, 1203, 1319, 1569, 1659, 1165, 1682, 22, 24, 44, 113],
+    [1052, 1114, 1162, 1203, 1319, 1569, 1659, 1165, ZIGZAG, 22, 24, 44, 113],
 )
 def test_once_wrong(seed: int) -> None:
     case = make_case(seed)

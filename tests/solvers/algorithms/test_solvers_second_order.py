@@ -76,7 +76,7 @@ def byte_problem(storage: str) -> Problem:
     """Return binary rows, some of them twice."""
     X, y = words(300, 40, share=0.2)
     X[150:180] = X[:30]
-    return Problem(X, y, 100.0, storage=storage)
+    return Problem(X, y, 10.0, storage=storage)
 
 
 @pytest.mark.parametrize("cache_mb", [1e-6, 40.0])
