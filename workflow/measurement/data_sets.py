@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -124,8 +125,12 @@ def write_marker(config: Config, marker: Marker) -> None:
 
 def read_marker(config: Config, name: str) -> Marker | None:
     """Read the outcome of the last attempt; None if there was no attempt, or its file is invalid."""
+    return _understood(paths.marker(config, name))
+
+
+def _understood(path: Path) -> Marker | None:
     try:
-        return msgspec.json.decode(paths.marker(config, name).read_bytes(), type=Marker)
+        return msgspec.json.decode(path.read_bytes(), type=Marker)
     except (OSError, ValueError, RecursionError):
         return None
 
