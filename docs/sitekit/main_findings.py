@@ -10,7 +10,7 @@ from sitekit.site_links import TextError, Texts
 COUNT = 3
 
 _ROW = re.compile(
-    r"^\| (?P<paper>\w+ \d{4}) \| (?P<claim>.+) \(`[\w.-]+`\) \| (?P<verdict>[\w ]+) "
+    r"^\| (?P<paper>\w+ \d{4}) \| (?P<claim>.+) \(`[\w.-]+`\) \| (?P<verdict>[\w -]+) "
     r"\| (?P<measured>.+) \| (?P<remark>.+) \|$",
     re.MULTILINE,
 )

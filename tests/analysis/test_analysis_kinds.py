@@ -92,7 +92,7 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
         ("ratio", "ratio", "0", "is not positive"),
         ("ratio", "ratio", "1e-200", "is not positive"),
         ("ratio", "high", "1e300", "is not between -1e"),
-        ("claim", "verdict", "perhaps", "is not one of does not hold, holds, "),
+        ("claim", "verdict", "perhaps", "is not one of does not hold, does not hold on a stand-in, holds, "),
         ("claim", "measured", "a\rb", "holds a character that cannot be printed"),
     ],
 )
