@@ -69,7 +69,7 @@ def test_a_solver_that_ends_the_step_or_does_not_stop_gets_its_line(action, stat
 
 def test_what_a_solver_started_ends_with_it(tmp_path):
     started = "print(subprocess.Popen(['sleep', '600']).pid, flush=True)"
-    script = step_of("time.sleep(600)", 0.01).replace("        with p", f"        {started}\n        with p")
+    script = step_of("time.sleep(100)", 0.01).replace("        with p", f"        {started}\n        with p")
     ended = ran(sys.executable, "-c", script, cwd=tmp_path)
     assert ended.returncode == 7
     with contextlib.suppress(psutil.NoSuchProcess):  # or it stays as a zombie
@@ -84,8 +84,9 @@ def test_a_kill_from_outside_is_no_result(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_the_solver_ends_with_the_process_that_was_started(number, tmp_path):
-    action = "signal.signal(2, signal.SIG_IGN); print(os.getpid(), flush=True); time.sleep(600)"
-    script = "import signal" + step_of(action, 900.0)
+    action = "signal.signal(2, signal.SIG_IGN); print(os.getpid(), flush=True); time.sleep(100)"
+    # A shell without job control starts what is in its background with Ctrl-C ignored.
+    script = "import signal; signal.signal(2, signal.default_int_handler)" + step_of(action, 900.0)
     process = psutil.Popen([sys.executable, "-c", script], cwd=tmp_path, stdout=-1)
     child = psutil.Process(int(process.stdout.readline()))
     process.send_signal(number)
