@@ -218,7 +218,14 @@ def _check_worth(claim: Claim, before: Mapping[str, Claim]) -> None:
 
 
 def _of_experiments(claim: Claim, experiments: Sequence[str]) -> Claim:
-    """Return the claim with its experiments by name."""
-    if claim.quantity["experiments"] != "all":
-        return claim
-    return structs.replace(claim, quantity={**claim.quantity, "experiments": list(experiments)})
+    """Return the claim with its experiments by name, also those of its first rule."""
+
+    def named(quantity: dict[str, Any]) -> dict[str, Any]:
+        return (
+            {**quantity, "experiments": list(experiments)} if quantity["experiments"] == "all" else quantity
+        )
+
+    earlier = claim.earlier
+    if earlier and earlier.quantity:
+        earlier = structs.replace(earlier, quantity=named(earlier.quantity))
+    return structs.replace(claim, quantity=named(claim.quantity), earlier=earlier)
