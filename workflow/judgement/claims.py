@@ -147,7 +147,7 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
             claim = typed(entry, Claim)
             _check(claim, [*experiments, *left_out])
             if claim.before:
-                _check(claim.before, [*experiments, *left_out])
+                _check_first_rule(claim.before, [*experiments, *left_out])
             _check_worth(claim, claims)
         except ValueError as error:
             raise StepError(f"{path.name}: claim {place} '{name}': {error}") from None
@@ -215,6 +215,13 @@ def _check_worth(claim: Claim, before: Mapping[str, Claim]) -> None:
             raise ValueError(f"beside: no claim '{claim.beside}' stands above it by itself")
         if other.quote != claim.quote or claim.kind not in (other.kind, CONSTRUCTED):
             raise ValueError(f"beside: quote and kind must be those of '{claim.beside}'")
+
+
+def _check_first_rule(before: Claim, experiments: Sequence[str]) -> None:
+    try:
+        _check(before, experiments)
+    except ValueError as error:
+        raise ValueError(f"earlier: {error}") from None
 
 
 def _of_experiments(claim: Claim, experiments: Sequence[str]) -> Claim:

@@ -166,6 +166,19 @@ def test_a_claim_beside_another_shares_its_sentence(tmp_path):
         read_claims(path, list(synthetic.EXPERIMENTS))
 
 
+def test_a_first_rule_is_read_as_the_present_one_is(tmp_path):
+    path = tmp_path / "claims.yaml"
+    first = {"rule": {"at-least": 2}, "because": "of its words"}
+    quantity = {**ENTRY["quantity"], "experiments": "all"}
+    path.write_text(yaml.safe_dump({"claims": [{**ENTRY, "earlier": {**first, "quantity": quantity}}]}))
+    (found,) = read_claims(path, list(synthetic.EXPERIMENTS))
+    assert found.before.bound == (2,) and found.before.before is None
+    assert found.before.quantity["experiments"] == list(synthetic.EXPERIMENTS)
+    path.write_text(yaml.safe_dump({"claims": [{**ENTRY, "earlier": {**first, "rule": {"between": 1}}}]}))
+    with pytest.raises(StepError, match="claim 1 'one': earlier: rule: between: two numbers expected"):
+        read_claims(path, list(synthetic.EXPERIMENTS))
+
+
 WRONG = (
     ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
     ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),
