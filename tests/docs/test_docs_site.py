@@ -113,11 +113,10 @@ def test_every_page_can_be_read(site):
         for file in sorted(site.rglob("*.html")):
             if file.relative_to(site).parts[0].startswith("_"):
                 continue
-            page.set_viewport_size({"width": 390, "height": 844})
+            watched.show(390, "light")
             page.goto(file.as_uri())
             for width, colours in ((390, "light"), (1280, "dark")):
-                page.set_viewport_size({"width": width, "height": 844})
-                page.emulate_media(color_scheme=colours)
+                watched.show(width, colours)
                 found = page.evaluate(LOOK)
                 assert found["content"] <= found["window"] == width, file
                 assert set(found["scrolling"]) <= {"auto"}, f"{file}: something is cut off"

@@ -62,6 +62,13 @@ class Watched:
         if not request.url.startswith(LOCAL):
             self.requests.append(request.url)
 
+    def show(self, width: int, theme: str) -> None:
+        """Change the window's width, 800 pixels high, and theme; the page learns of both later."""
+        self.page.set_viewport_size({"width": width, "height": 800})
+        self.page.emulate_media(color_scheme=theme)
+        changed = "innerWidth === width && matchMedia(`(prefers-color-scheme: ${theme})`).matches"
+        self.page.wait_for_function(f"([width, theme]) => {changed}", arg=[width, theme])
+
     def finish(self) -> None:
         """Close the page, which must have had no complaint and asked no network."""
         self.page.context.close()

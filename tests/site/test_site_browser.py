@@ -84,23 +84,20 @@ def look_at(browser, site, pages, shorten=""):
     watched = opened(browser)
     page = watched.page
 
-    def show(width, theme):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=theme)
-
     for name in pages:
-        show(*NARROW)
+        watched.show(*NARROW)
         page.goto((site / name).as_uri())
         assert page.title() and page.locator("h1").count() == 1, name
         for width, theme in (NARROW, WIDE):
-            show(width, theme)
+            watched.show(width, theme)
             over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert over <= 0, f"{name}: {over} pixels too wide for {width}"
-            background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert (background == "rgb(255, 255, 255)") == (theme == "light"), name
+            body = expect(page.locator("body"), f"{name}: {theme}")
+            has = body.to_have_css if theme == "light" else body.not_to_have_css
+            has("background-color", "rgb(255, 255, 255)")
         page.evaluate(shorten)
         for screen in (WIDE, NARROW):
-            show(*screen)
+            watched.show(*screen)
             # Style sheets are not loaded again: a page from disk may not.
             options = {"preload": False, "resultTypes": ["violations"]}
             faults = Axe().run(page, options=options).response["violations"]
