@@ -97,7 +97,11 @@ def dots_csr(store, i, members, m, out):
     return touched
 
 
-@compiled()
+@compiled(
+    types.int64(
+        STORE, types.FunctionType(DOTS), types.int64, types.int64, MEMBERS, types.int64, VECTOR, VECTOR
+    )
+)
 def dots_of_two(store, dots, i1, i2, members, m, out1, out2):
     """Compute the dot products of two examples with each member; sparse rows are read once for both.
 
