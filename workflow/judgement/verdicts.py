@@ -85,18 +85,20 @@ class Verdict:
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    """Measure and judge one claim, and put its rule to the paper's own numbers."""
+    """Measure and judge one claim, also by its first rule, and put its rule to the paper's own numbers."""
     on_paper, printed = judge_printed(claim, results.numbers)
-    earlier = judge(claim.before, results).verdict if claim.before else ""
+    earlier, _, _ = _judge_measured(claim.before, results) if claim.before else ("", "", ())
+    found, said, findings = _judge_measured(claim, results)
+    return Verdict(claim, found, said, tuple(findings), on_paper, printed, earlier)
 
-    def verdict(word: str, said: str, findings: Sequence[Finding] = ()) -> Verdict:
-        return Verdict(claim, word, said, tuple(findings), on_paper, printed, earlier)
 
+def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[Finding]]:
+    """Return the verdict on a claim, what was measured in words, and the findings."""
     if results.scale not in claim.scales:
-        return verdict(UNMEASURED, f"judged at {' and '.join(claim.scales)} scale only")
+        return UNMEASURED, f"judged at {' and '.join(claim.scales)} scale only", ()
     known = [name for name in claim.quantity["experiments"] if name in results.paper.experiments]
     if not known:
-        return verdict(UNMEASURED, "none of its experiments is part of this configuration")
+        return UNMEASURED, "none of its experiments is part of this configuration", ()
     spec = {**claim.quantity, "experiments": known}
     findings = [_qualified(claim, results, item) for item in KINDS[spec["kind"]][0](results, spec)]
     found = combined_verdict(claim, findings)
@@ -105,7 +107,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
     said = "; ".join(filter(None, (_statement(claim, findings), bent, _beside(results, spec))))
     if found != combined_verdict(claim, [item for item in findings if not item.stand_in]):
         found = {HOLDS: STAND_IN, FAILS: STAND_IN_FAILS}.get(found, found)
-    return verdict(found, said, findings)
+    return found, said, findings
 
 
 def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
