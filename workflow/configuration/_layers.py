@@ -5,7 +5,7 @@ An error message can thus name the file and key to change, however many layers w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 from svmrepro.datasets.yaml_checks import Fault, Key, convert, dotted
@@ -41,14 +41,16 @@ class Layers:
             else:
                 target[key] = value
 
-    def graft(self, other: Layers, at: Key, into: Key) -> None:
+    def graft(self, other: Layers, at: Key, into: Key, without: Collection[str] = ()) -> None:
         """Merge the part of other layers at one key under another key; its values keep their origins.
 
-        A missing part counts as empty.
+        A missing part counts as empty. The keys in ``without`` are left out.
         """
         part: Any = other.content
         for key in at:
             part = part.get(key) or {}
+        if without:
+            part = {key: value for key, value in part.items() if key not in without}
         for key in reversed(into):
             part = {key: part}
         self._merge(self.content, part, "", ())

@@ -182,8 +182,17 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     for place in everywhere:
         layers.graft(file, ("contenders",), place)
     layers.graft(file, (), ())
+    # An entry without a solver changes a contender in those experiments that have it.
+    merged = {place: layers.content["experiments"][place[1]].get("contenders") for place in everywhere}
+    labels = {place: set(each) if isinstance(each, dict) else set() for place, each in merged.items()}
+    joining = {
+        label
+        for label, each in (settings.contenders.get(path.stem) or {}).items()
+        if each is None or each.solver is not UNSET
+    }
     for place in everywhere:
-        layers.graft(above, ("contenders", path.stem), place)
+        elsewhere = set().union(*labels.values()) - labels[place] - joining
+        layers.graft(above, ("contenders", path.stem), place, without=elsewhere)
     layers.graft(above, ("experiments", path.stem), ("experiments",))
     content = layers.convert(PaperFile)
     try:

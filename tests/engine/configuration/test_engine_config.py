@@ -262,11 +262,16 @@ def test_contenders_of_a_paper_join_every_experiment(folder):
     assert (linear["own"].storage, gaussian["own"].storage) == ("dense", "auto")
     assert (linear["more"].options, gaussian["more"].options) == ({"cache_mb": 1}, {})
     assert next(iter(gaussian)) == "more"  # the paper's before the experiment's
+    fewer = {"contenders": {"glasmachers2008": {"pasmo-2": {"permutations": 7}}}}
+    found = load_config(fewer, folder).papers["glasmachers2008"].experiments  # pasmo-2 is not in all of them
+    assert "pasmo-2" not in found["heart"].contenders
+    assert found["banana"].contenders["pasmo-2"].permutations == 7
     for wrong, said in (
         (
             {"platt1998": {"own": {"solver": "sno"}}},
             "--config: contenders.platt1998.own.solver: unknown solver",
         ),
+        ({"glasmachers2008": {"pasmo-4": {"storage": "dense"}}}, "pasmo-4: key 'solver' is missing"),
         ({"plat1998": {}}, "--config: contenders.plat1998: unknown paper 'plat1998'"),
         ({"platt1998": 3}, "--config: contenders.platt1998: must be a mapping"),
     ):
