@@ -350,7 +350,7 @@ def describe_kernel(experiment: Experiment) -> tuple[str, list[str]]:
 
 
 def describe_problem(experiment: Experiment) -> str:
-    """Describe an experiment's problem in one line: data set, kernel, C."""
+    """Describe an experiment's problem in one line: data set, whether it is a stand-in, kernel, C."""
     name, settings = describe_kernel(experiment)
     shown = f"{name} kernel" + (f" ({', '.join(settings)})" if settings else "")
     bound = f"C = {experiment.C:g}" if experiment.C is not None else f"C = {experiment.C_total:g} / n"
@@ -358,7 +358,8 @@ def describe_problem(experiment: Experiment) -> str:
         bound += f", {experiment.axis} varied"
     encodings = {contender.encoding for contender in experiment.contenders.values()}
     encoding = encodings.pop() if len(encodings) == 1 else None
-    return f"Data set {experiment.dataset}{f', {encoding}' if encoding else ''}, {shown}, {bound}"
+    data = f"{experiment.dataset} (stand-in)" if experiment.stand_in_for else experiment.dataset
+    return f"Data set {data}{f', {encoding}' if encoding else ''}, {shown}, {bound}"
 
 
 def _told(conditions: Conditions) -> str:
