@@ -2,8 +2,8 @@
 
 smo              sequential minimal optimisation (Platt 1998, sections 2.1 to 2.5)
 fixed_threshold  one multiplier per step (section 2.6)
-chunking         chunking (Vapnik 1982; section 3)
+chunking         chunking (Vapnik 1982; section 3), with its limit of memory
 _state           the state of a run, outputs, errors, passes
 _example_lists   sorted non-bound examples, and support vectors
-_free_set_cg     conjugate gradient over the non-bound multipliers
+_free_set_cg     conjugate gradient over SMO's non-bound multipliers, where its steps zigzag
 """

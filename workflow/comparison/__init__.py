@@ -1,7 +1,7 @@
 """Comparison of two runs.
 
 compared_run  what a results folder, or a reference, contains of a run
-paired_runs   what both runs measured, as ratios with intervals
+paired_runs   rows of both runs, as ratios with intervals, and rows of only one
 tables        the tables
 figure        the figure
 """

@@ -4,7 +4,7 @@ snakemake_call  calls Snakemake in this process; the options that all such comma
 single_options  an option that may be given once
 selection       solvers and data sets that are chosen by name (``-s``, ``-d``)
 run_cost        what a run will cost before it starts, and what is left of it
-run_progress    where a whole run stands: from Snakemake's events and the messages of its jobs
-status_line     shows it on a terminal, in one line
+run_progress    where a whole run stands, in words: from Snakemake's events and the messages of its jobs
+status_line     writes it on a terminal, over the line before
 snakemake_log   Snakemake's interface for loggers
 """

@@ -1,8 +1,8 @@
 """Cells of a table.
 
-A cell keeps its value and its text separately: the CSV has full precision, readers see three digits. A cell
-without a value gives the reason (``not run: ...``), or a dash if there is nothing to say. It never shows
-"nan" or "None".
+A cell keeps its value and its text separately: the CSV has full precision, readers see three digits, or two
+decimals of an exponent. A cell without a value gives the reason (``not run: ...``), or a dash if there is
+nothing to say. It never shows "nan" or "None".
 """
 
 from __future__ import annotations
