@@ -1,6 +1,6 @@
 """Measuring: runs of one contender on one problem at a time.
 
-contender_run    one run: status and its reason, certificate, record; its clock is in `svmrepro.solvers.driver`
+contender_run    one run: status and reason, certificate, record; its clock is in `svmrepro.solvers.driver`
 grid_run         one run over a grid of C and gamma, with a clock of its own
 judge_matrices   kernel matrices that the certificates of several runs share
 flagged_runs     whether other load makes a run's seconds doubtful (shown as †)
