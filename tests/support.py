@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, Measurement
+from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, Measurement
 
 PROJECT = Path(__file__).resolve().parents[1]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.runs import IDENTITY
-from svmrepro.workflow.measurement.journal_line import decode
+from svmrepro.workflow.journal.journal_line import decode
 
 #: Columns of measurements about the clock, the machine and the process.
 _OF_THE_RUN = re.compile(

@@ -11,7 +11,7 @@ import pytest
 from chaos import KINDS, summary
 from outcome import broken_lines, differences, litter, read_journal, tables
 from support import measurement, ran
-from svmrepro.workflow.measurement.journal_line import encode
+from svmrepro.workflow.journal.journal_line import encode
 
 HERE = Path(__file__).resolve().parent
 

@@ -19,10 +19,10 @@ from support import PROJECT, ran
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, load_config
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.journal.journal_file import Journal
+from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.measurement.job_progress import JobProgress
-from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.journal_line import read_lines
 from svmrepro.workflow.steps.measure import measure_job
 
 HERE = Path(__file__).resolve().parent

@@ -16,9 +16,9 @@ from engine_support import on_full_disk
 from support import measurement, ran, unprivileged
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.journal.journal_file import Journal
+from svmrepro.workflow.journal.journal_line import Measurement, decode, encode, read_lines
 from svmrepro.workflow.locks import lock
-from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.journal_line import Measurement, decode, encode, read_lines
 
 
 def names(folder):
@@ -81,7 +81,7 @@ FILL_JOURNAL = """
 import json, os
 from pathlib import Path
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.journal import Journal
+from svmrepro.workflow.journal.journal_file import Journal
 line = json.loads(os.environ["LINE"])
 journal = Journal(Path("journal.jsonl"))
 made = 0

@@ -29,12 +29,13 @@ from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.configuration.model import load_config, write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
-from svmrepro.workflow.measurement import data_sets, machine, meter
+from svmrepro.workflow.journal.journal_line import dump_lines
+from svmrepro.workflow.journal.own_solvers import failures
+from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
-from svmrepro.workflow.measurement.journal_line import dump_lines
-from svmrepro.workflow.measurement.own_solvers import failures
 from svmrepro.workflow.steps import fetch, generate
 from svmrepro.workflow.steps.closing import closing
+from svmrepro.workflow.surroundings import machine, meter
 
 
 def statuses(lines, contender):

@@ -10,9 +10,9 @@ import pytest
 from engine_support import journal, measure, prepare, refusal, rows, solver, tiny
 from svmrepro.workflow.analysis.measurement_columns import field_of
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.flagged_runs import flag_reasons
-from svmrepro.workflow.measurement.instructions import Instructions
-from svmrepro.workflow.measurement.processor_state import ProcessorState, pin_processor
+from svmrepro.workflow.surroundings.flagged_runs import flag_reasons
+from svmrepro.workflow.surroundings.instructions import Instructions
+from svmrepro.workflow.surroundings.processor_state import ProcessorState, pin_processor
 
 pinning = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
 CPUS = "sys/devices/system/cpu"

@@ -10,7 +10,7 @@ import pytest
 from engine_support import EXPERIMENT, environment, journal, prepare, solver
 from support import ran
 from svmrepro.workflow.configuration.model import write_config
-from svmrepro.workflow.measurement.journal_line import NO_RESULT
+from svmrepro.workflow.journal.journal_line import NO_RESULT
 from svmrepro.workflow.measurement.present_run import PresentRun
 
 # A step whose first call of a solver behaves as told, and whose next one is fine.

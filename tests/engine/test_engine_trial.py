@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from engine_support import measure, prepare, the_experiment
 from svmrepro.solvers import solve
+from svmrepro.workflow.journal.journal_line import decode, encode
 from svmrepro.workflow.measurement import contender_run
 from svmrepro.workflow.measurement.contender_run import ContenderRuns
-from svmrepro.workflow.measurement.journal_line import decode, encode
 
 NAMES = ("pasmo", "smo2", "smo")
 PLANES = ("svmperf", "ocas", "svmperf-ordinal")

@@ -20,8 +20,8 @@ from svmrepro.workflow.configuration.jobs import jobs
 from svmrepro.workflow.configuration.model import config_dir, dump_config, load_config, read_config
 from svmrepro.workflow.configuration.paths import job_files
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.journal.journal_line import decode
 from svmrepro.workflow.judgement.claims import read_claims
-from svmrepro.workflow.measurement.journal_line import decode
 
 _PAPER = """
 paper: mini

@@ -125,7 +125,7 @@ import datasets, solvers, workflow
 assert {module.OWNER for module in (datasets, solvers, workflow)} == {"somebody else"}
 from svmrepro import datasets as ours
 from svmrepro.solvers import Kernel, Problem, certify, solve
-import svmrepro.workflow.measurement.journal_line
+import svmrepro.workflow.journal.journal_line
 assert ours is not datasets and "site-packages" in ours.__file__ and ours.__file__.startswith(sys.prefix)
 data = ours.generate("chess-board", n=200, seed=0)
 problem = Problem(data.X, data.y, C=10.0, kernel=Kernel.gaussian(gamma=2.0))

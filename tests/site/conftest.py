@@ -7,7 +7,7 @@ import pytest
 from site_support import EXPERIMENT, PAPER, figure, lines, table
 from support import PROJECT, write_rows
 from svmrepro.workflow.figures.style import write
-from svmrepro.workflow.measurement.journal_line import dump_lines
+from svmrepro.workflow.journal.journal_line import dump_lines
 from svmrepro.workflow.site.pages import write_site
 from svmrepro.workflow.tables.layout.writers import to_html
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from site_support import EXPERIMENT, PAPER
 from support import measurement
-from svmrepro.workflow.measurement.journal_line import dump_lines
+from svmrepro.workflow.journal.journal_line import dump_lines
 from svmrepro.workflow.site.pages import write_site
 from svmrepro.workflow.site.records import run_records
 from svmrepro.workflow.site.timing_record import load, noise_facts

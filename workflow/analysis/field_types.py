@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from svmrepro.workflow.measurement.journal_line import counted, shown
+from svmrepro.workflow.journal.journal_line import counted, shown
 from svmrepro.workflow.statistics import Interval
 
 Kind = Callable[[str], object]

@@ -29,9 +29,9 @@ from svmrepro.workflow.analysis.runs import (
 )
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
-from svmrepro.workflow.measurement.flagged_runs import STEAL
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.statistics import FEWEST_SIZES, Fit, Interval
+from svmrepro.workflow.surroundings.flagged_runs import STEAL
 
 ACRONYMS = {
     "smo": "SMO",

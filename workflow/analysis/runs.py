@@ -18,7 +18,7 @@ from pathlib import Path
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.errors import StepError, reading_table
-from svmrepro.workflow.measurement.journal_line import STATUSES
+from svmrepro.workflow.journal.journal_line import STATUSES
 from svmrepro.workflow.statistics import Interval, median_interval
 
 CPU, WORK, WALL = "cpu_seconds", "work", "wall_seconds"
@@ -76,7 +76,7 @@ class MeasuredRun:
 
     @property
     def status(self) -> str:
-        """One of the statuses of `svmrepro.workflow.measurement.journal_line`."""
+        """One of the statuses of `svmrepro.workflow.journal.journal_line`."""
         return self.fields["status"]
 
     @property

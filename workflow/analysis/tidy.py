@@ -13,7 +13,7 @@ from typing import Any
 from svmrepro.workflow.analysis.field_types import told
 from svmrepro.workflow.analysis.runs import IDENTITY, read_rows
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.journal_line import read_lines
+from svmrepro.workflow.journal.journal_line import read_lines
 
 LEADING = (
     "paper", "experiment", "dataset", "n", "n_paper", "contender", "seed", "repeat", "status", "reason",

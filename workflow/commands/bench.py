@@ -67,7 +67,7 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
     from svmrepro.solvers import SOLVERS
     from svmrepro.workflow.configuration import as_called
     from svmrepro.workflow.joining import bench_run, bench_settings
-    from svmrepro.workflow.measurement.own_solvers import failures
+    from svmrepro.workflow.journal.own_solvers import failures
     from svmrepro.workflow.number_text import plural
 
     for name in ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows"):

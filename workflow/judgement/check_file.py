@@ -16,9 +16,9 @@ from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind, check
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.journal.journal_line import STATUSES, counted, shown
 from svmrepro.workflow.judgement.claims import UNASKED, VERDICTS
 from svmrepro.workflow.judgement.reference_check import FAILED, OBJECTIVES, unfold
-from svmrepro.workflow.measurement.journal_line import STATUSES, counted, shown
 
 SCHEMA = 3
 

@@ -36,12 +36,12 @@ from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.measurement.instructions import Instructions
-from svmrepro.workflow.measurement.journal_line import NO_RESULT, finite
+from svmrepro.workflow.journal.journal_line import NO_RESULT, finite
 from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
-from svmrepro.workflow.measurement.machine import copy_bandwidth
-from svmrepro.workflow.measurement.meter import Meter, no_garbage_collection, release_memory
 from svmrepro.workflow.measurement.present_run import PresentRun
+from svmrepro.workflow.surroundings.instructions import Instructions
+from svmrepro.workflow.surroundings.machine import copy_bandwidth
+from svmrepro.workflow.surroundings.meter import Meter, no_garbage_collection, release_memory
 
 #: A result still counts if it exceeds its time limit by up to this factor ...
 OVERRUN = 1.1

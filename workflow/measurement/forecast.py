@@ -14,9 +14,9 @@ from typing import Any
 
 from svmrepro.workflow.configuration import Config, Contender, Experiment, paths
 from svmrepro.workflow.configuration.jobs import instances, jobs
+from svmrepro.workflow.journal.journal_file import Journal
+from svmrepro.workflow.journal.journal_line import FINAL, LIMITS
 from svmrepro.workflow.measurement.data_sets import read_marker
-from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS
 
 #: Assumed exponent of a solver's time in n if nothing better is known, and the range to which fits are
 #: clipped.

@@ -13,7 +13,7 @@ from svmrepro.solvers.caches import reused_memory
 from svmrepro.solvers.interface import Prepares
 from svmrepro.workflow.configuration import Contender
 from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
-from svmrepro.workflow.measurement.meter import Meter, no_garbage_collection
+from svmrepro.workflow.surroundings.meter import Meter, no_garbage_collection
 
 #: Fields of a certificate that are summed over the cells.
 _SUMS = ("dual", "primal", "gap")

@@ -17,8 +17,8 @@ from typing import Any
 
 import psutil
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.journal.journal_file import Journal
 from svmrepro.workflow.measurement.job_progress import JobProgress
-from svmrepro.workflow.measurement.journal import Journal
 from svmrepro.workflow.measurement.present_run import Call, PresentRun
 
 PATIENCE, TIMES_LIMIT = 10.0, 10.0

@@ -111,8 +111,8 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
 def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run jobs, and show where they stand."""
     from snakemake.cli import args_to_api
+    from svmrepro.workflow.journal.own_solvers import failures
     from svmrepro.workflow.measurement.channel import receiver
-    from svmrepro.workflow.measurement.own_solvers import failures
     from svmrepro.workflow.running.run_progress import RunProgress, open_errors
     from svmrepro.workflow.running.snakemake_log import install
     from svmrepro.workflow.running.status_line import StatusLine

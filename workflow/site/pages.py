@@ -38,7 +38,6 @@ from svmrepro.workflow.configuration import as_called, home
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import UNASKED, UNMEASURED, after_number
-from svmrepro.workflow.measurement import flagged_runs
 from svmrepro.workflow.number_text import plural, significant
 from svmrepro.workflow.site.glossary import read_glossary
 from svmrepro.workflow.site.records import script
@@ -54,6 +53,7 @@ from svmrepro.workflow.site.shown_run import (
     unfinished,
 )
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
+from svmrepro.workflow.surroundings import flagged_runs
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell
 from svmrepro.workflow.tables.layout.model import Column, TableSection
 from svmrepro.workflow.tables.layout.writers import classes_of, html_environment

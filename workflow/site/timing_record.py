@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from svmrepro.workflow.measurement.flagged_runs import STEAL
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.site.records import Record, nested
+from svmrepro.workflow.surroundings.flagged_runs import STEAL
 
 MANY_FLAGGED = 0.1
 """Share of flagged measurements above which a run is called noisy."""

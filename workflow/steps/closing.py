@@ -13,7 +13,7 @@ from typing import Any
 from svmrepro.workflow.configuration import Config, Experiment, as_called, paths
 from svmrepro.workflow.configuration.model import Paper
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.measurement.journal_line import read_lines
+from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.number_text import plural
 
 #: Maximum number of reasons listed individually; further ones are only counted.

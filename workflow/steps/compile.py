@@ -18,8 +18,9 @@ from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.needs import combinations
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.locks import lock
-from svmrepro.workflow.measurement import channel, machine
+from svmrepro.workflow.measurement import channel
 from svmrepro.workflow.steps._command_line import run_step
+from svmrepro.workflow.surroundings import machine
 
 
 def run(config: Config, paper: str, output: Path) -> None:

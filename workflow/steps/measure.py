@@ -4,7 +4,7 @@ Run as ``python -m svmrepro.workflow.steps.measure --config CONFIG --paper PAPER
 JOB``.
 
 Each run is journalled as soon as it ends, so a killed job loses at most the current run. Its replacement
-measures only what is missing (:mod:`svmrepro.workflow.measurement.open_runs`). If a child of the killed
+measures only what is missing (:mod:`svmrepro.workflow.journal.open_runs`). If a child of the killed
 process is still running, the replacement waits for it, because two timed runs at once would disturb each
 other. A solver that ends the process, or one of the user's that does not stop, gets a line, too
 (:mod:`svmrepro.workflow.measurement.supervision`). At the end, the job's own file holds exactly the lines
@@ -25,18 +25,18 @@ from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import Config, Contender, Experiment, jobs, paths
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.journal.journal_file import Journal
+from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, dump_lines
+from svmrepro.workflow.journal.open_runs import OpenRuns
 from svmrepro.workflow.locks import any_lock, lock
-from svmrepro.workflow.measurement import machine
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance, load_test, register
-from svmrepro.workflow.measurement.instructions import Instructions
 from svmrepro.workflow.measurement.job_progress import JobProgress
-from svmrepro.workflow.measurement.journal import Journal
-from svmrepro.workflow.measurement.journal_line import NO_RESULT, SCHEMA, dump_lines
-from svmrepro.workflow.measurement.open_runs import OpenRuns
 from svmrepro.workflow.measurement.present_run import PresentRun
-from svmrepro.workflow.measurement.processor_state import pin_processor
 from svmrepro.workflow.measurement.supervision import supervised
 from svmrepro.workflow.steps._command_line import run_step
+from svmrepro.workflow.surroundings import machine
+from svmrepro.workflow.surroundings.instructions import Instructions
+from svmrepro.workflow.surroundings.processor_state import pin_processor
 
 if TYPE_CHECKING:
     from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices

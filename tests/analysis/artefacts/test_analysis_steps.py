@@ -14,7 +14,7 @@ from svmrepro.workflow.configuration.model import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.step_path import read_example
 from svmrepro.workflow.judgement._quantities import KINDS
-from svmrepro.workflow.measurement import machine
+from svmrepro.workflow.surroundings import machine
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import analysis_support as synthetic
 import pytest
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.journal.journal_line import NO_RESULT
 from svmrepro.workflow.judgement.claims import clocked_claims
 from svmrepro.workflow.judgement.reference_check import compare
-from svmrepro.workflow.measurement.journal_line import NO_RESULT
 from svmrepro.workflow.steps import check
 
 RESULTS_ROW = "adult-linear n = 1605, smo"

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from svmrepro.workflow.measurement.flagged_runs import flag_reasons
-from svmrepro.workflow.measurement.instructions import Instructions
-from svmrepro.workflow.measurement.machine import proc_field
-from svmrepro.workflow.measurement.processor_state import processor_state
+from svmrepro.workflow.surroundings.flagged_runs import flag_reasons
+from svmrepro.workflow.surroundings.instructions import Instructions
+from svmrepro.workflow.surroundings.machine import proc_field
+from svmrepro.workflow.surroundings.processor_state import processor_state
 
 
 class Meter:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.errors import StepError, one_line, writing
-from svmrepro.workflow.measurement.journal_line import decode, encode
+from svmrepro.workflow.journal.journal_line import decode, encode
 
 
 class Journal:

@@ -18,7 +18,7 @@ from typing import Any
 
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, instances
-from svmrepro.workflow.measurement.journal_line import FINAL, LIMITS
+from svmrepro.workflow.journal.journal_line import FINAL, LIMITS
 
 
 class OpenRuns:

@@ -8,7 +8,7 @@ from typing import Any
 
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.configuration import Config, Experiment, paths
-from svmrepro.workflow.measurement.journal_line import read_lines
+from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.number_text import plural
 
 
