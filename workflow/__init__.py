@@ -9,7 +9,9 @@ number_text     formatting of numbers
 from_source     makes ``svmrepro`` importable from a clone, without an installation
 statistics/     intervals, exponents, paired tests
 configuration/  what a run measures: read, merged, validated; its jobs and paths
-measurement/    one contender on one problem: status, record, journal
+journal/        the records of runs
+surroundings/   what may disturb a run's seconds: load, processor, machine
+measurement/    one contender on one problem
 analysis/       from records to estimates with intervals
 judgement/      claims, verdicts, and the comparison with a reference run
 tables/         one module per kind of table
