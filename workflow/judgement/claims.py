@@ -84,6 +84,7 @@ class EarlierRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     because: str  # why it was revised
     over: Over = "all"
     quantity: dict[str, Any] | None = None  # if another one was judged
+    unit: Literal["", "%", "x"] | None = None  # if it is another one
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -112,7 +113,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         if was is None:
             return None
         quantity = was.quantity or self.quantity
-        return structs.replace(self, rule=was.rule, over=was.over, quantity=quantity, earlier=None)
+        unit = self.unit if was.unit is None else was.unit
+        return structs.replace(self, rule=was.rule, over=was.over, quantity=quantity, unit=unit, earlier=None)
 
     @property
     def counted(self) -> bool:
