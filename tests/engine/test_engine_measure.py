@@ -25,8 +25,8 @@ from engine_support import (
 from support import measurement, ran
 from svmrepro import datasets
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.configuration import jobs, paths
-from svmrepro.workflow.configuration.model import load_config, write_config
+from svmrepro.workflow.configuration import jobs, load_config, paths
+from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement import data_sets, machine, meter
