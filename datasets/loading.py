@@ -60,6 +60,11 @@ def register_file(
     test
         A file with the test set; without a ``format``, its own suffix tells its format.
 
+    Returns
+    -------
+    UserEntry
+        The entry of the data set, which :func:`describe` then gives as well.
+
     Raises
     ------
     DataError
@@ -84,7 +89,22 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Entry:
-    """Return the entry of a data set; an unknown name raises a DataError that suggests a known one."""
+    """Return the entry of a data set.
+
+    Parameters
+    ----------
+    name
+        One of :func:`names`.
+
+    Returns
+    -------
+    DownloadedEntry, GeneratedEntry or UserEntry
+
+    Raises
+    ------
+    DataError
+        Unknown name; the message suggests a known one.
+    """
     known = registry()
     for entries in (known.downloaded, known.generated, _user_files):
         if name in entries:
@@ -93,12 +113,12 @@ def describe(name: str) -> Entry:
 
 
 def is_generated(name: str) -> bool:
-    """Return whether a data set comes from a generator."""
+    """Tell whether the data set ``name`` comes from a generator."""
     return isinstance(describe(name), GeneratedEntry)
 
 
 def resolve_size(name: str, n: int | None = None) -> int:
-    """Return the number of rows that a requested size means.
+    """Translate a requested size into a number of rows.
 
     A size that a paper prints means the size of the corresponding file (11,221 -> 11,220); other sizes are
     returned unchanged.
@@ -109,6 +129,11 @@ def resolve_size(name: str, n: int | None = None) -> int:
         A data set.
     n
         The requested size; None means the whole set.
+
+    Returns
+    -------
+    int
+        Number of rows.
 
     Raises
     ------
@@ -185,6 +210,12 @@ def load(
         environment variable ``SVMREPRO_MIRROR``.
     download
         If False, only files on disk are used, never a mirror or a host.
+
+    Returns
+    -------
+    Dataset
+        ``X`` is a dense array (n, d) or a CSR matrix, as the registry says, ``y`` an array (n,) of -1 and +1;
+        its provenance says where the rows come from.
 
     Raises
     ------
@@ -280,8 +311,6 @@ def fetch(
 ) -> Fetched:
     """Fetch and verify the raw files of a data set; a generated set has none.
 
-    Files that are missing in the result were provided by no source; it has the reasons.
-
     Parameters
     ----------
     name
@@ -293,6 +322,11 @@ def fetch(
         Fetch only the training files that these sizes need; by default all files of the set.
     network
         A connection with other limits, for tests.
+
+    Returns
+    -------
+    Fetched
+        The files, and those that no source provided, with the reasons.
 
     Raises
     ------
@@ -319,7 +353,7 @@ def fetch(
 def content_key(
     name: str, n: int | None = None, seed: int = 0, *, part: Literal["train", "test"] = "train"
 ) -> str:
-    """Return a string that changes whenever the arrays returned by :func:`load` change.
+    """Identify the arrays that :func:`load` returns.
 
     No data are needed on disk, because checksums come from the registry; only a user's own file is read, for
     its SHA-256. For a file with several accepted forms the key contains the first one. Two forms may order
@@ -329,6 +363,11 @@ def content_key(
     ----------
     name, n, seed, part
         See :func:`load`.
+
+    Returns
+    -------
+    str
+        It changes whenever the arrays change.
     """
     entry = describe(name)
     if isinstance(entry, UserEntry) and part == "test":

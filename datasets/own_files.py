@@ -61,7 +61,7 @@ class UserEntry:
     test: Path | None = None
 
     def form(self, part: str = "train") -> Format:
-        """Return the format of the file of the training or the test set."""
+        """Return the format of the file of a ``part``, "train" or "test"."""
         return self.format or _BY_SUFFIX.get(self.file(part).suffix.lower(), "libsvm")
 
     @property
@@ -75,7 +75,23 @@ class UserEntry:
         return told
 
     def file(self, part: str = "train") -> Path:
-        """Return the file of the training or the test set; a DataError if there is no test set."""
+        """Return the file of the training or the test set.
+
+        Parameters
+        ----------
+        part
+            ``"train"`` or ``"test"``.
+
+        Returns
+        -------
+        Path
+            The file; it need not exist.
+
+        Raises
+        ------
+        DataError
+            There is no test set.
+        """
         if part == "train":
             return self.path
         if self.test is None:

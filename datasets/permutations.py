@@ -37,7 +37,7 @@ def _order(n: int, seed: SeedSequence) -> npt.NDArray[np.int64]:
 
 
 def permute(data: Dataset, permutation: int) -> Dataset:
-    """Return a data set with its rows in another order; its provenance gains ``permutation``.
+    """Put the rows of a data set in another order.
 
     Parameters
     ----------
@@ -45,6 +45,11 @@ def permute(data: Dataset, permutation: int) -> Dataset:
         The data set; it is not modified.
     permutation
         Number of the permutation, at least 0; each number gives a different order.
+
+    Returns
+    -------
+    Dataset
+        With ``permutation`` in its provenance.
     """
     order = permuted_rows(len(data.y), permutation)
     facts = {**data.provenance, "permutation": permutation}

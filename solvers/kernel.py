@@ -84,6 +84,11 @@ class Kernel:
         sigma2 : float, optional
             Platt's "variance": ``gamma = 1 / (2 sigma2)``. Give exactly one of the two.
 
+        Returns
+        -------
+        Kernel
+            With ``gamma``, whichever was given.
+
         Raises
         ------
         ValueError
@@ -101,7 +106,18 @@ class Kernel:
 
     @classmethod
     def polynomial(cls, degree: int, a: float = 1.0, c: float = 0.0) -> Kernel:
-        """Return ``k(x, z) = (a x.z + c)^degree``; ``c < 0`` makes it indefinite.
+        """Return ``k(x, z) = (a x.z + c)^degree``.
+
+        Parameters
+        ----------
+        degree : int
+            At least 1.
+        a, c : float
+            Scale and offset; if either is negative, the kernel may be indefinite.
+
+        Returns
+        -------
+        Kernel
 
         Raises
         ------
@@ -116,12 +132,25 @@ class Kernel:
 
         ``X[i, j] = k(x_i, x_j)``, shape (n, n), symmetric. ``decision_function`` then takes the kernel values
         of the new examples (rows) with the training examples (columns).
+
+        Returns
+        -------
+        Kernel
         """
         return cls("precomputed")
 
     @classmethod
     def from_mapping(cls, spec: Mapping[str, object]) -> Kernel:
-        """Build a kernel from configuration, for example ``{"name": "gaussian", "sigma2": 10}``.
+        """Build a kernel from configuration.
+
+        Parameters
+        ----------
+        spec : mapping
+            The name and the parameters, for example ``{"name": "gaussian", "sigma2": 10}``.
+
+        Returns
+        -------
+        Kernel
 
         Raises
         ------

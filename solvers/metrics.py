@@ -16,6 +16,9 @@ roc-area
 swapped-pairs
     The share of pairs of examples of different rank that are in the wrong order, a tie counting half; with
     two ranks, 1 minus the ROC area.
+
+They are not taken from scikit-learn, on which the solvers do not depend, and which has neither the break-even
+point nor the pairs of ranks.
 """
 
 from __future__ import annotations

@@ -119,7 +119,18 @@ class Problem:
         self.total = self.C * self.n if isinstance(self.C, float) else float(self.bounds.sum())
 
     def with_C(self, C: Any) -> Problem:
-        """Return the problem with another C; it shares the examples and what is built from them."""
+        """Return the problem with another C; it shares the examples and what is built from them.
+
+        Parameters
+        ----------
+        C : float or array_like, shape (n,)
+            Upper bound on the multipliers, as for the problem itself.
+
+        Returns
+        -------
+        Problem
+            A new one; this one is not modified.
+        """
         other = copy.copy(self)
         other._bound(C)
         if self.exponent_error > largest_exponent_error(float(other.bounds.max()), CENTRES):
@@ -129,7 +140,18 @@ class Problem:
         return other
 
     def with_kernel_values(self, values: npt.NDArray[np.float64]) -> Problem:
-        """Return the problem with a precomputed kernel, whose values (n, n) are not checked."""
+        """Return the problem with a precomputed kernel.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n, n)
+            Kernel values of all pairs of examples, in C order. They are neither copied nor checked.
+
+        Returns
+        -------
+        Problem
+            A new one; this one is not modified.
+        """
         other = copy.copy(self)
         other.X, other.kernel, other.storage, other.differences = (
             values,
@@ -152,7 +174,12 @@ class Problem:
         return int(self.X.shape[1])
 
     def prepare(self) -> Store:
-        """Build the representation, once; later calls return the same one. For blocks, it has a single row.
+        """Build the representation that compiled code reads.
+
+        Returns
+        -------
+        Store
+            Built at the first call; later calls return the same one. For blocks, it has a single row.
 
         Raises
         ------
@@ -171,7 +198,20 @@ class Problem:
         return self._store
 
     def layout(self, name: str, build: Callable[[Problem], Any]) -> Any:
-        """Return another layout of the examples for a family of solvers, built at the first call."""
+        """Return another layout of the examples, for a family of solvers.
+
+        Parameters
+        ----------
+        name : str
+            Name of the layout.
+        build : callable
+            Makes the layout from this problem, at the first call with this name.
+
+        Returns
+        -------
+        object
+            What ``build`` returned then.
+        """
         if name not in self._layouts:
             self._layouts[name] = build(self)
         return self._layouts[name]

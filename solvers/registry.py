@@ -103,7 +103,18 @@ class SolverSpec:
             return None
 
     def load(self) -> Solver:
-        """Import the solver's module, loading its code; raise NotInstalled if its package is missing."""
+        """Import the solver's module, which loads its code.
+
+        Returns
+        -------
+        module
+            With the interface of :mod:`svmrepro.solvers.interface`.
+
+        Raises
+        ------
+        NotInstalled
+            An ImportError: the solver is a peer, and its package is missing.
+        """
         if self.version is None:
             raise NotInstalled(
                 f"solver {self.name!r} needs the package {self.package}, which is not installed"
@@ -111,7 +122,26 @@ class SolverSpec:
         return cast("Solver", importlib.import_module(f"svmrepro.solvers.{self.module}"))
 
     def check(self, problem: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the full options, or raise ValueError if the problem or an option does not fit."""
+        """Check that the solver can take a problem and options.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of a problem without examples, as in a configuration, only ``kernel``, ``bias`` and ``binary`` are
+            needed.
+        options : mapping of str to value
+            Options of the solver; those that are not given have their defaults.
+
+        Returns
+        -------
+        dict of str to value
+            All options.
+
+        Raises
+        ------
+        ValueError
+            If the solver needs another kernel, bias, labels or C, or an option is unknown or invalid.
+        """
         family = problem.kernel.name
         bounds = getattr(problem, "bounds", None)  # a configuration is checked before there are examples
         lacks = {
@@ -130,7 +160,23 @@ class SolverSpec:
         return self.check_options(options)
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the defaults updated by ``options``; raise ValueError on an unknown or invalid one."""
+        """Check options, and complete them.
+
+        Parameters
+        ----------
+        options : mapping of str to value
+            Options of the solver; those that are not given have their defaults.
+
+        Returns
+        -------
+        dict of str to value
+            All options, with the type of their defaults.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or its value invalid.
+        """
         given: dict[str, Any] = {}
         for key, value in options.items():
             if key not in self.options:

@@ -248,21 +248,54 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return values[:, 0] if self.classes_.size == 2 else votes(values, self.classes_.size)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the predicted labels, shape (n_samples,)."""
+        """Return the predicted labels.
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Labels of ``classes_``.
+        """
         found = self.decision_function(X)
         chosen = (found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of each class, shape (n_samples, n_classes)."""
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``.
+        """
         check_is_fitted(self)
         assert self._calibrated is not None  # by the decorator
         return np.asarray(self._calibrated.predict_proba(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the logarithms of :meth:`predict_proba`."""
+        """Return the logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+            Natural logarithms, in the order of ``classes_``.
+        """
         return np.asarray(np.log(self.predict_proba(X)))
 
     def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate | tuple[Certificate, ...]:
@@ -270,8 +303,10 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y, sample_weight
-            The arguments of :meth:`fit`, which the estimator does not store.
+        X : array_like or scipy sparse, shape (n_samples, n_features)
+            The examples of :meth:`fit`, which the estimator does not store.
+        y, sample_weight : array_like, shape (n_samples,)
+            The labels and weights of :meth:`fit`.
 
         Returns
         -------
@@ -296,7 +331,13 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:
-        """Weights of a linear kernel, shape (n_pairs, n_features)."""
+        """Weights of a linear kernel, shape (n_pairs, n_features).
+
+        Raises
+        ------
+        AttributeError
+            If the kernel is not linear.
+        """
         check_is_fitted(self)
         if self.kernel_.name != "linear":
             raise AttributeError("coef_ is only there for a linear kernel")

@@ -115,7 +115,24 @@ class Solution:
     end: Start | None = None
 
     def decision_function(self, problem: Any, X: Any) -> npt.NDArray[np.float64]:
-        """Return ``f(x)`` for the rows of ``X``, shape (m,), by the definition above."""
+        """Return the decision values ``f(x)``, by the definition of ``bias``.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that was solved, with n training examples.
+        X : ndarray or scipy sparse, shape (m, d)
+            Examples; for a precomputed kernel their kernel values with the training examples, shape (m, n).
+
+        Returns
+        -------
+        ndarray of float64, shape (m,)
+
+        Raises
+        ------
+        ValueError
+            If the solution has neither weights nor multipliers.
+        """
         from svmrepro.solvers.reference_kernels import kernel_product
 
         if self.weights is not None:

@@ -43,7 +43,7 @@ Imports = dict[str, list[tuple[str, str]]]
 
 @cache
 def fingerprint(name: str) -> str:
-    """Return a hash, 16 hex digits, of all code of this package that a solver reaches.
+    """Return a hash of all code of this package that a solver reaches.
 
     Comments, docstrings, formatting and imports do not count, nor does the module of a definition. For a
     peer, the version of its package counts, or that it is not installed.
@@ -52,6 +52,11 @@ def fingerprint(name: str) -> str:
     ----------
     name : str
         A name in ``SOLVERS``.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
 
     Raises
     ------
@@ -70,6 +75,11 @@ def fingerprint_all() -> str:
     """Return a hash of the whole package, which names the folder of compiled code.
 
     The names of modules count here, because numba's files refer to them.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
     """
     return source().fingerprint_of_package("solvers")
 

@@ -74,8 +74,10 @@ def solve_grid(
 
     Parameters
     ----------
-    X, y, bias, storage
-        Those of :class:`~svmrepro.solvers.Problem`.
+    X : array_like or scipy sparse, shape (n, d)
+        Examples.
+    y : array_like, shape (n,)
+        Labels -1 and +1.
     C : iterable of float
         Upper bounds on the multipliers, in any order.
     kernels : sequence of Kernel
@@ -84,6 +86,8 @@ def solve_grid(
         A name in ``SOLVERS``, of a solver with ``starts``.
     eps : float or iterable of float
         Stopping tolerances, in any order.
+    bias, storage
+        Those of :class:`~svmrepro.solvers.Problem`.
     matrix_mb : float
         Largest size of the two matrices that kernels of the same examples share, in MB of 2^20 bytes. Above
         it, and if rows are cheap, each problem computes its own rows.

@@ -13,7 +13,7 @@ from typing import Any
 
 import jinja2
 import yaml
-from svmrepro.workflow.configuration.model import Artefact, Paper, load_config
+from svmrepro.workflow.configuration import Artefact, Paper, load_config
 from svmrepro.workflow.judgement.claims import (
     FAILS,
     HOLDS,

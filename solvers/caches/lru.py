@@ -7,6 +7,9 @@ where its rows have to come from main memory, every second one.
 
 Other rows are worth reading from main memory, but pages new from the system are slow to write. Their cache
 starts at 256 MB, and doubles at one such miss in ten calls; see :mod:`svmrepro.solvers.caches.reused_memory`.
+
+``functools.lru_cache`` cannot take its place: compiled loops ask for rows, which are slots of one array, may
+be valid in part, and are limited in bytes.
 """
 
 from __future__ import annotations

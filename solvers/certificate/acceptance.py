@@ -85,11 +85,11 @@ class Certificate:
         return self.gap / abs(self.primal) if self.primal else math.inf
 
     def passes(self, eps: float, factor: float) -> bool:
-        """Tell whether :meth:`failures` finds nothing."""
+        """Tell whether :meth:`failures` finds nothing for ``eps`` and ``factor``."""
         return not self.failures(eps, factor)
 
     def failures(self, eps: float, factor: float) -> list[str]:
-        """Return a line for each condition that is not met: its value, and what is allowed.
+        """List the conditions that are not met.
 
         ``kkt``: the pair gap is at most ``factor eps``; the violation at the solution's own bias is at most
         ``eps`` (a threshold at the midpoint has half the pair gap); weights agree with multipliers to eps;
@@ -104,6 +104,11 @@ class Certificate:
             The stopping tolerance.
         factor : float
             ``tolerance_factor`` of the solver's entry in the registry.
+
+        Returns
+        -------
+        list of str
+            A line for each condition: its value, and what is allowed.
         """
         found: list[str] = []
         if self.promise != KKT:
@@ -121,7 +126,18 @@ class Certificate:
         return found
 
     def summary(self, eps: float | None = None, factor: float = 2.0) -> str:
-        """List the conditions that fail at eps; if none does, or without eps, give the achieved accuracy."""
+        """Say in one line what fails, or what accuracy was achieved.
+
+        Parameters
+        ----------
+        eps, factor : float
+            The arguments of :meth:`failures`. Without ``eps`` nothing fails.
+
+        Returns
+        -------
+        str
+            The conditions that fail; if none does, the achieved accuracy.
+        """
         found = self.failures(eps, factor) if eps is not None else []
         if found:
             return "; ".join(found)

@@ -498,5 +498,16 @@ def _certify_squared(problem: Problem, solution: Solution) -> Certificate:
 
 
 def gram_matrix(problem: Problem) -> npt.NDArray[np.float64]:
-    """Return ``k(x_i, x_j)`` for all pairs of examples, shape (n, n), in 8 n^2 bytes."""
+    """Return the kernel values of all pairs of examples, as the certificate computes them.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with n examples.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+        ``k(x_i, x_j)``, in 8 n^2 bytes.
+    """
     return kernel_matrix(problem.kernel, problem.X)

@@ -45,6 +45,22 @@ are those of :mod:`~svmrepro.solvers.decomposition.second_order`.
     Kernel rows are rounded to single precision, as in LIBSVM, whatever the examples are.
 
 Some readings may cycle for ever; such a run ends at the limit of its steps.
+
+Symbols of the paper, beside those of :mod:`~svmrepro.solvers.decomposition.second_order`:
+
+====================  =========================================================================
+paper                 here
+====================  =========================================================================
+l, Q, mu              ``slope``, ``Q``, ``mu``; the Newton step l / Q is ``newton``
+L~, U~                ``low``, ``high``
+B(t-1), B(t-2), ...   ``first[age]`` and ``second[age]`` with ``age`` 0, 1, ...
+w_1, w_2              ``slope``, ``slope2``
+Q_11, Q_22, Q_12      ``Q``, ``Q2``, ``cross``
+mu(1), mu(2)          ``ahead`` (8), ``taken`` when clipped; ``after`` (6)
+g^2-step              ``gain_of_both``
+mu Q / l              ``scalars.ratio``
+eta                   ``reading.eta``
+====================  =========================================================================
 """
 
 from __future__ import annotations

@@ -29,6 +29,18 @@ fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 When examples return to the active set, their gradient goes on from a snapshot of the time at which they left,
 see :mod:`~svmrepro.solvers.decomposition._restoring`. LIBSVM's way, which `smo2` and `pasmo` keep,
 has one snapshot for all and needs more rows.
+
+Symbols:
+
+=======  ==============================================================================================
+symbol   here
+=======  ==============================================================================================
+beta, G  ``state.beta``, ``state.G``, those of :mod:`~svmrepro.solvers.decomposition.second_order`
+m        the number of active examples, ``scalars.n_active``
+k        the number of free ones among them, ``positions.size``
+K, R     their kernel matrix and its factor, ``newton.K`` and ``newton.R``
+d        the change of their multipliers, of all steps of a polish: ``changes``
+=======  ==============================================================================================
 """
 
 from __future__ import annotations

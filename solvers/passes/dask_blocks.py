@@ -151,7 +151,22 @@ class Spread(Blocks):
         return read, self._over(share)
 
     def add(self, coefficients: Vector, g: Vector, share: float) -> tuple[int, bool]:
-        """Continue ``g += X' coefficients``, shape (d + 1,), by a share of rows; g is updated at the end."""
+        """Continue ``g += X' coefficients`` by a share of each block's rows.
+
+        Parameters
+        ----------
+        coefficients : ndarray, shape (n,)
+            A coefficient for each row.
+        g : ndarray, shape (d + 1,)
+            Receives the sum when the pass is complete.
+        share : float
+            Share of each block's rows, at most 1.
+
+        Returns
+        -------
+        (int, bool)
+            Entries read, and whether the pass is complete.
+        """
         read, end = 0, self.done + share >= 1.0
         for answer in [k.add(coefficients[o + a : o + b], a, end) for k, o, a, b in self._pieces(share)]:
             part, entries = answer.result()
@@ -187,7 +202,7 @@ class Spread(Blocks):
         return np.concatenate([answer.result() for answer in asked])
 
     def transposed_product(self, v: Vector) -> Vector:
-        """Return ``X' v``, shape (d,), summed in the order of the blocks."""
+        """Return ``X' v`` for ``v`` of shape (n,): shape (d,), summed in the order of the blocks."""
         bounds = zip(self._keepers, self.firsts, self.firsts[1:], strict=False)
         total = np.zeros(self.shape[1])
         for answer in [keeper.transposed_product(np.asarray(v[a:b])) for keeper, a, b in bounds]:

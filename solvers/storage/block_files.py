@@ -71,12 +71,17 @@ def save_block(X: Any, path: str | os.PathLike[str]) -> None:
 
 
 def open_block(path: str | os.PathLike[str]) -> Any:
-    """Map a block's arrays into memory; return it as ndarray or CSR array, shape (rows, d).
+    """Map a block's arrays into memory.
 
     Parameters
     ----------
     path : path-like
         A folder written by :func:`save_block`.
+
+    Returns
+    -------
+    ndarray or CSR array, shape (rows, d)
+        Its arrays are memory maps, copied on write.
 
     Raises
     ------

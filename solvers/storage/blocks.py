@@ -94,7 +94,7 @@ class Blocks:
         return np.concatenate([product(part, w) for part in self.parts])
 
     def transposed_product(self, v: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return ``X' v``, shape (d,)."""
+        """Return ``X' v`` for ``v`` of shape (n,): shape (d,)."""
         total = np.zeros(self.shape[1])
         for part, first, last in zip(self.parts, self.firsts, self.firsts[1:], strict=False):
             total += transposed_product(part, v[first:last])

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from support import measurement
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Contender, Experiment, load_config, write_config
+from svmrepro.workflow.configuration import Config, Contender, Experiment, load_config, paths
+from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.journal.journal_line import dump_lines
 from svmrepro.workflow.steps import analyse as analyse_step

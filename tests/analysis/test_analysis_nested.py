@@ -7,8 +7,7 @@ import pytest
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import CPU
-from svmrepro.workflow.configuration import config_dir, jobs, paths
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import config_dir, jobs, load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import read_claims
 from svmrepro.workflow.judgement.verdicts import judge

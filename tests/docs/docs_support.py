@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support import PROJECT, ran
-from svmrepro.workflow.configuration.model import config_dir, load_config
+from svmrepro.workflow.configuration import config_dir, load_config
 
 PACKAGES = ("solvers", "datasets", "workflow")
 

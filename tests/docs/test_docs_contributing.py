@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 import pytest
 from svmrepro.solvers import SOLVERS, Kernel, Problem, certify, fingerprint, solve
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config
 
 rng = np.random.default_rng(0)
 X = (rng.random((60, 8)) < 0.4).astype(float)
@@ -101,7 +101,7 @@ from msgspec import structs
 from svmrepro.workflow.analysis import results
 from svmrepro.workflow.judgement.claims import read_claims
 from svmrepro.workflow.judgement.verdicts import judge
-from svmrepro.workflow.configuration.model import config_dir, load_config
+from svmrepro.workflow.configuration import config_dir, load_config
 
 names = ("noise-gaussian", "adult-linear")
 config = synthetic.analyse(synthetic.make_config(Path({str(tmp_path)!r}), names))
@@ -125,7 +125,7 @@ def test_a_solver_of_ones_own(tmp_path):
 from pathlib import Path
 
 from svmrepro import datasets
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.measurement.contender_run import ContenderRuns
 

@@ -16,8 +16,7 @@ import yaml
 from forked import forked
 from snakemake.cli import main as snakemake_main
 from support import PROJECT, ran
-from svmrepro.workflow.configuration import jobs, paths
-from svmrepro.workflow.configuration.model import Config, Experiment, load_config
+from svmrepro.workflow.configuration import Config, Experiment, jobs, load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_file import Journal
 from svmrepro.workflow.journal.journal_line import read_lines

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support import PROJECT, ran
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config
 from svmrepro.workflow.judgement.reference_check import compare
 from toy_runs import CONTENDERS
 

@@ -1,6 +1,7 @@
 """Rules for the source of all packages: light imports, maps of modules, names of classes, annotations.
 
-Which module may import which is in pyproject.toml; ``./run test`` checks it by ``lint-imports``.
+Which package may import which is in pyproject.toml; ``./run test`` checks it by ``lint-imports``. That no
+modules of one package import each other in a cycle is checked here.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ import ast
 import re
 import sys
 from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
+import grimp  # import-linter's graph of imports
 import pytest
 from support import PROJECT, ran
 
@@ -50,6 +54,25 @@ def test_importing_a_package_compiles_nothing_and_loads_no_large_library() -> No
     program = f"import sys, {', '.join(names)}\nprint(*{LARGE} & set(sys.modules))"
     done = ran(sys.executable, "-c", program)
     assert done.stdout == "\n", done.stderr
+
+
+def test_no_modules_import_each_other_in_a_cycle() -> None:
+    """Imports within functions count; those for type checkers alone do not."""
+    floors = ("svmrepro.solvers", "svmrepro.datasets", "svmrepro.workflow")
+    graph = grimp.build_graph(*floors, exclude_type_checking_imports=True, cache_dir=None)
+    assert len(graph.modules) == len(FILES)
+    imports = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    cycle: list[str] = []
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        cycle = error.args[1][::-1]  # each imports the next one
+    lines = [
+        f"{one}, line {graph.get_import_details(importer=one, imported=other)[0]['line_number']}: {other}"
+        for one, other in pairwise(cycle)
+    ]
+    told = "modules import each other; move what both need to a module below them:"
+    assert not cycle, "\n".join([told, *lines])
 
 
 def test_contributing_lists_every_package() -> None:

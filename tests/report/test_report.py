@@ -11,7 +11,7 @@ import pytest
 import yaml
 from report_browser import Watched, chromium, lack
 from support import PROJECT, ran, rows_of
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config
 
 REPORT = PROJECT / "results" / "smoke" / "report.html"
 CONFIG = PROJECT / "config"

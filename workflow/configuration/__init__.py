@@ -1,5 +1,8 @@
-"""The configuration: read, merged, validated, and what follows from it. The records of `model` are exported.
+"""The configuration: read, merged, validated, and what follows from it.
 
+`load_config` and the records of `model` are exported.
+
+loading            ``load_config``: the files as one record, merged and checked
 model              the records that all steps share
 _layers            merges YAML files and command-line settings; each value knows its origin
 _settings          types of the configuration files
@@ -14,6 +17,7 @@ paths              paths of all files of a run
 callers_folder     files on the command line are named relative to the folder in which `./run` was called
 """
 
+from svmrepro.workflow.configuration.loading import load_config, merged
 from svmrepro.workflow.configuration.model import (
     Artefact,
     Config,
@@ -24,8 +28,6 @@ from svmrepro.workflow.configuration.model import (
     config_dir,
     dump_config,
     home,
-    load_config,
-    merged,
     read_config,
     scales,
 )

@@ -53,7 +53,7 @@ DEFAULT_EPS = 1e-3
 
 
 def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Config:
-    """Do the work of :func:`svmrepro.workflow.configuration.model.load_config`."""
+    """Do the work of :func:`svmrepro.workflow.configuration.loading.load_config`."""
     given = Layers()
     for origin, layer in overrides:
         try:

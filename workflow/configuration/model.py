@@ -2,8 +2,8 @@
 
 A configuration is merged from ``config/config.yaml`` (the default scale), the file of the chosen scale
 (``config/<scale>.yaml``) and the command line, in this order; later layers win. The result is merged over
-each paper's ``config/experiments/<paper>.yaml``. :func:`load_config` merges and checks everything. The steps
-read the result from a JSON file with :func:`read_config`, in a few milliseconds.
+each paper's ``config/experiments/<paper>.yaml``. `loading` merges and checks everything. The steps read the
+result from a JSON file with :func:`read_config`, in a few milliseconds.
 
 ``config/keys.yaml`` describes the fields; the records note what differs after reading.
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -271,47 +270,6 @@ def as_called(text: str) -> str:
     for program in ("pip", "pytest"):
         text = text.replace(f"./run {program} ", f"{program} ")
     return text.replace("./run", "svmrepro")
-
-
-def load_config(
-    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]] | None = None,
-    folder: Path | None = None,
-) -> Config:
-    """Read, merge and check the configuration: data sets, solvers, options, kernels and sizes exist.
-
-    Parameters
-    ----------
-    overrides
-        Command-line settings, nested as in the files; ``scale`` selects the scale's file. Or several layers
-        of them, later ones first in rank, each with the name of its source for messages.
-    folder
-        The folder ``config/``; None for the project's own.
-
-    Raises
-    ------
-    StepError
-        For the first error: file, key and what is wrong, in one line.
-    """
-    # Imported late: it loads data sets and solvers, which takes a second. Steps read the result instead.
-    from svmrepro.workflow.configuration._resolve import load
-
-    return load(_layers(overrides or {}), folder or config_dir())
-
-
-def merged(overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Merge the layers of command-line settings; see :func:`load_config`."""
-    from svmrepro.workflow.configuration._layers import Layers
-
-    layers = Layers()
-    for origin, layer in _layers(overrides):
-        layers.add(layer, origin)
-    return layers.content
-
-
-def _layers(
-    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]],
-) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    return [("--config", overrides)] if isinstance(overrides, Mapping) else overrides
 
 
 def dump_config(config: Config) -> str:

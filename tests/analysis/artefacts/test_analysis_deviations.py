@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.tables import deviations
 

@@ -9,8 +9,7 @@ from permuted_support import PAPER
 from support import rows_of
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.step_lengths import lengths
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.step_path import read_example
 from svmrepro.workflow.judgement._quantities import KINDS

@@ -9,8 +9,7 @@ from support import rows_of
 from svmrepro.workflow.analysis.grids import cells, shared_cells
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun, read_runs
-from svmrepro.workflow.configuration import jobs, paths
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import jobs, load_config, paths
 from svmrepro.workflow.judgement._grid_quantities import PER_ITERATION, grid_ratio, grid_share
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.statistics import Interval

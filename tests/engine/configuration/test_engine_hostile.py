@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from engine_support import EXPERIMENT, PROJECT, refusal, snakemake, tiny
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
 

@@ -5,7 +5,7 @@ from engine_support import PROJECT
 from support import rows_of
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.analysis.curves import KEYS
-from svmrepro.workflow.configuration.model import load_config
+from svmrepro.workflow.configuration import load_config
 from svmrepro.workflow.judgement.claims import read_claims
 
 SCALES = ("smoke", "default", "paper")

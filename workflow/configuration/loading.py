@@ -1,0 +1,58 @@
+"""Loading the configuration: its files are merged and checked, once for a command.
+
+The modules that do the work load data sets and solvers, which takes a second, so they are imported on first
+use. Steps read the result instead, by `read_config` of `model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from svmrepro.workflow.configuration.model import Config, config_dir
+
+
+def load_config(
+    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]] | None = None,
+    folder: Path | None = None,
+) -> Config:
+    """Read, merge and check the configuration: data sets, solvers, options, kernels and sizes exist.
+
+    Parameters
+    ----------
+    overrides
+        Command-line settings, nested as in the files; ``scale`` selects the scale's file. Or several layers
+        of them, later ones first in rank, each with the name of its source for messages.
+    folder
+        The folder ``config/``; None for the project's own.
+
+    Returns
+    -------
+    Config
+        The complete configuration.
+
+    Raises
+    ------
+    StepError
+        For the first error: file, key and what is wrong, in one line.
+    """
+    from svmrepro.workflow.configuration._resolve import load
+
+    return load(_layers(overrides or {}), folder or config_dir())
+
+
+def merged(overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Merge the layers of command-line settings; see :func:`load_config`."""
+    from svmrepro.workflow.configuration._layers import Layers
+
+    layers = Layers()
+    for origin, layer in _layers(overrides):
+        layers.add(layer, origin)
+    return layers.content
+
+
+def _layers(
+    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]],
+) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    return [("--config", overrides)] if isinstance(overrides, Mapping) else overrides
