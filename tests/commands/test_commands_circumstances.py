@@ -15,7 +15,6 @@ from commands_support import COMPILED, environment, svmrepro, told, words_of
 from engine_support import journal_lines, solver, tiny
 from support import ran, rows_of, unprivileged
 from svmrepro.workflow.configuration import callers_folder, config_dir
-from svmrepro.workflow.running import run_progress
 from svmrepro.workflow.running.snakemake_call import STOPPED
 
 ROOT = config_dir().parent
@@ -61,17 +60,6 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path,
     ended = ran(*unprivileged(words_of(*RUN)), cwd=tmp_path, env=environment())
     assert told(ended) == f"error: cannot write {name}: {tmp_path / name} does not let you write into it"
     assert journal_lines(tmp_path) == []
-
-
-def test_what_snakemake_cannot_make_is_told_in_our_words():
-    refused = "[Errno 13] Permission denied: 'data/available'"
-    said = f"WorkflowError:\nFailed to create output directory data/available. PermissionError: {refused}"
-    assert run_progress._plain(said) == "cannot write data/available: permission denied"
-    full = (
-        "([Errno 28] No space left on device). Please ensure write permissions for the directory a/.snakemake"
-    )
-    said = f"WorkflowError:\nError recording metadata for finished job {full}"
-    assert run_progress._plain(said) == "cannot write into a/.snakemake: no space left on device"
 
 
 def test_a_folder_that_is_a_file_is_named(tmp_path):

@@ -39,8 +39,7 @@ experiments:
         (["noise-linear", "--cores", "x"],
          "Error parsing number of cores (--cores, -c): must be integer or 'all'.; see `snakemake --help`"),
         (["--set-threads", "x"],
-         "Invalid threads definition: entries have to be defined as RULE=THREADS pairs (with THREADS being a "
-         "positive integer). (Unparsable value: 'x'); see `snakemake --help`"),
+         "--set-threads: 'x' is not of the form RULE=THREADS; see `snakemake --help`"),
         (["--workflow-profile", "nowhere"], "--workflow-profile: nowhere is not a folder"),
         (["--config", "C=0"], "--config: 'C': unknown key"),
         (["publish", "--scale", "smoke"],

@@ -55,7 +55,7 @@ def test_on_the_terminal_of_a_step(monkeypatch):
 
 def test_in_the_line_of_a_whole_run(monkeypatch):
     clock, config = Clock(monkeypatch, run_progress), prepare()
-    progress = RunProgress(SimpleNamespace(config=config), print, list)
+    progress = RunProgress(SimpleNamespace(config=config), print, list, str)
     forecast = Forecast(config, [the_experiment(config)])
     progress._cost = SimpleNamespace(forecast=forecast, runs=8, jobs=3, left=lambda *_: 20.0)
     progress.event(SimpleNamespace(event=SimpleNamespace(name="JOB_INFO"), jobid=1, rule_name="measure"))

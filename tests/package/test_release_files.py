@@ -1,8 +1,12 @@
-"""The release workflow refuses a tag that is not the version."""
+"""The release workflow: it refuses a tag that is not the version, and calls what is there."""
 
+import argparse
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,13 +14,53 @@ import yaml
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 VERSION = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+WORKFLOW = yaml.safe_load((PROJECT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+JOBS = WORKFLOW["jobs"]
+SCRIPTS = [step["run"] for job in JOBS.values() for step in job["steps"] if "run" in step]
 
 
 @pytest.mark.parametrize(("tag", "code"), [(f"v{VERSION}", 0), ("v99.0.0", 1)])
 def test_the_tag_has_to_be_the_version(tag, code):
-    workflow = yaml.safe_load((PROJECT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
-    steps = workflow["jobs"]["build"]["steps"]
-    (line,) = [step["run"] for step in steps if "tomllib" in step.get("run", "")]
+    (line,) = [script for script in SCRIPTS if "tomllib" in script]
     line = line.replace("$(python ", f"$({sys.executable} ")
     done = subprocess.run(["sh", "-c", line], cwd=PROJECT, env={"GITHUB_REF_NAME": tag}, check=False)
     assert done.returncode == code
+
+
+def test_a_job_may_write_only_what_it_publishes():
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+    granted = {name: job.get("permissions", {}) for name, job in JOBS.items()}
+    assert {name: {each for each in found if found[each] == "write"} for name, found in granted.items()} == {
+        "build": set(),
+        "container": {"packages"},
+        "apptainer": set(),
+        "publish": {"id-token"},
+        "pages": {"pages", "id-token"},
+        "release": {"contents"},
+    }
+
+
+def test_what_is_published_has_been_made():
+    assert set(JOBS["publish"]["needs"]) == {"build", "container", "apptainer"}
+    assert JOBS["pages"]["needs"] == JOBS["release"]["needs"] == "publish"
+    steps = [step for job in JOBS.values() for step in job["steps"]]
+    made = {step["with"]["name"] for step in steps if "upload-artifact" in step.get("uses", "")}
+    assert made == {"dist", "run", "site", "apptainer"}
+    (release,) = [script for script in SCRIPTS if "gh release create" in script]
+    assert set(re.findall(r"made/([a-z]+)", release)) == made
+
+
+@pytest.mark.parametrize("name", ["remake", "publish", "site"])
+def test_the_commands_are_called_with_options_that_they_have(name):
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    import_module(f"svmrepro.workflow.commands.{name}").add_arguments(parser)
+    joined = "\n".join(SCRIPTS).replace("\\\n", " ")
+    (call,) = re.findall(rf"\./run {name} (.*)", joined)
+    parser.parse_args(shlex.split(call))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_scripts_can_be_parsed(script):
+    # What GitHub puts in place of its expressions is a word.
+    text = re.sub(r"\$\{\{.*?\}\}", "word", script)
+    assert subprocess.run(["bash", "-n", "-c", text], check=False).returncode == 0

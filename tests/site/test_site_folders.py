@@ -91,6 +91,40 @@ def test_a_packed_run_has_the_same_measurements(run, tmp_path):
     assert json.loads(packed[0].line)["certificate"]["n_bound"] == 7
 
 
+def released(folder, *origins):
+    """Write a published run, measured by some versions and commits."""
+    machines = [{"versions": {"svmrepro": version}, "commit": commit} for version, commit in origins]
+    measured = [{**line, "machine": machines[place % len(machines)]} for place, line in enumerate(lines())]
+    (folder / PAPER).mkdir(parents=True)
+    write_parquet(to_csv([flatten(line) for line in measured]), folder / PAPER / "measurements.parquet")
+    claim = {"id": "smo-faster", "verdict": "holds", "quote": "", "measured": ""}
+    write_rows(folder / PAPER / "claims.csv", [claim])
+    return folder
+
+
+def test_runs_of_one_scale_tell_their_version_and_commit(tmp_path):
+    first, second = ("1.0.0", "0123456789ab"), ("1.1.0", "fedcba987654+")
+    folders = [
+        released(tmp_path / "first" / "smoke", first),
+        released(tmp_path / "second" / "smoke", second),
+        released(tmp_path / "both" / "smoke", first, second),
+        released(tmp_path / "none" / "smoke", (None, None)),
+    ]
+    said = ["version 1.0.0, commit 0123456789", "version 1.1.0, commit fedcba9876+", "2 versions, 2 commits"]
+    assert [read_folder(folder).origin for folder in folders] == [*said, ""]
+    write_site(folders, tmp_path / "site")
+    for page in ("history", "compare", "index", "first-smoke/index"):
+        text = (tmp_path / "site" / f"{page}.html").read_text(encoding="utf-8")
+        assert [each for each in said if each in text] == (said[:1] if "first" in page else said), page
+
+
+def test_a_reference_tells_its_version_and_commits():
+    assert read_folder(REFERENCE / "smoke").origin == "version 0.1.0, 3 commits"
+    checked = read_folder(REFERENCE / "smoke")
+    checked.papers = []  # as in an old reference, which has the record of its check alone
+    assert checked.origin == "version 0.1.0, 3 commits"
+
+
 def test_a_broken_line_is_named(run, tmp_path):
     folder = tmp_path / "smoke"
     shutil.copytree(run, folder)

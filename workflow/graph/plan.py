@@ -345,6 +345,14 @@ class Plan:
         ]
         return [*self.job_files(paper, experiment), *self.analyses(paper, [experiment]), *own]
 
+    def files(self) -> list[str]:
+        """Return the files that can be asked for: of data, compiled code, and all papers."""
+        found = [self.marker(name) for name in data_sets(self.config)]
+        found += [*self.compiled.values(), str(paths.report(self.config))]
+        for paper in self.config.papers:
+            found += self.paper_files(paper)
+        return list(dict.fromkeys(found))
+
     def target(self, paper: str, name: str) -> str:
         """Return the target of an experiment or artefact: its name, or ``<paper>-<name>`` if it is taken."""
         owners = sum(
@@ -368,7 +376,7 @@ class Plan:
             raise StepError("reference: needs a clone of the repository, whose reference it replaces")
         if name == "compare":
             paths.against(self.config)
-        if "/" in name or Path(name).suffix or name in self.targets():
+        if is_file_name(name) or name in self.targets():
             return
         for paper in self.config.papers.values():
             if name in paper.left_out:
@@ -376,6 +384,11 @@ class Plan:
                     f"{name}: this experiment of {paper.name} is not part of the {self.config.scale} scale"
                 )
         raise StepError(f"there is nothing called {name!r}{did_you_mean(name, self.targets())}")
+
+
+def is_file_name(target: str) -> bool:
+    """Tell whether a target is meant as a file: it has a folder or an ending, which no rule has."""
+    return "/" in target or bool(Path(target).suffix)
 
 
 #: Snakemake options that only print or inspect something and run no jobs.

@@ -2,6 +2,8 @@
 
 snakemake_call  calls Snakemake in this process; the options that all such commands share
 single_options  an option that may be given once
+engine_options  values of Snakemake's options that it rejects late, or without naming the option
+engine_errors   Snakemake's errors in one line
 selection       solvers and data sets that are chosen by name (``-s``, ``-d``)
 run_cost        what a run will cost before it starts, and what is left of it
 run_progress    where a whole run stands, in words: from Snakemake's events and the messages of its jobs

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import Experiment, as_called
-from svmrepro.workflow.errors import one_line
+from svmrepro.workflow.configuration import Experiment
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import duration, overdue
 from svmrepro.workflow.running.run_cost import RunCost
@@ -36,13 +34,21 @@ _ANSWERING = frozenset({"check", "compare"})
 class RunProgress:
     """The state of a run.
 
-    ``say`` prints a line; ``errors`` returns those that steps have printed since its last call.
+    ``say`` prints a line; ``errors`` returns those that steps have printed since its last call; ``explain``
+    says an error of Snakemake in one line.
     """
 
-    def __init__(self, plan: Plan, say: Callable[[str], None], errors: Callable[[], list[str]]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        say: Callable[[str], None],
+        errors: Callable[[], list[str]],
+        explain: Callable[[str], str],
+    ) -> None:
         self._plan = plan
         self._say = say
         self._errors = errors
+        self._explain = explain
         self._lock = threading.RLock()
         self._began = time.monotonic()
         self._cost: RunCost | None = None
@@ -183,27 +189,8 @@ class RunProgress:
         # What follows a failed job has been told with it.
         if self._failed or text.startswith(_TOLD):
             return
-        self._once(text, f"error: {_plain(text)}")
+        self._once(text, f"error: {self._explain(text)}")
         self._failed = True
-
-
-def _plain(text: str) -> str:
-    """Say an error of Snakemake in one line."""
-    missing = re.search(r"No rule to produce (.+?) \(if you use input functions", text)
-    if missing:
-        return as_called(f"there is no target {missing[1]}; `./run --list-target-rules` lists the names")
-    incomplete = re.search(r"Missing input files for rule (\S+):.*?affected files:\s*(\S+)", text, re.DOTALL)
-    if incomplete:
-        return f"{incomplete[2]} is missing, which {incomplete[1]} needs"
-    refused = re.search(r"Failed to create output directory (\S+)\. \w+: \[Errno \d+\] ([^:]+):", text)
-    if refused:
-        return f"cannot write {refused[1]}: {refused[2].lower()}"
-    unrecorded = re.search(
-        r"recording metadata .*?\(\[Errno \d+\] ([^:)]+).*?directory (\S+)", text, re.DOTALL
-    )
-    if unrecorded:
-        return f"cannot write into {unrecorded[2]}: {unrecorded[1].lower()}"
-    return one_line(ValueError(text.removeprefix("WorkflowError:")))
 
 
 def open_errors(file: Path) -> Callable[[], list[str]]:

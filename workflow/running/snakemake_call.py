@@ -59,6 +59,8 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
     # Imported late: completion and help need none of it.
     from snakemake.cli import args_to_api
     from svmrepro.workflow.graph.plan import Plan, makes_files
+    from svmrepro.workflow.running.engine_errors import explain, one_line_errors, translated
+    from svmrepro.workflow.running.engine_options import check_options
     from svmrepro.workflow.running.selection import selected
 
     parser, settings = _parsed(others)
@@ -94,25 +96,34 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
         if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
             papers = ", ".join(plan.config.papers)
             raise StepError(f"{target!r} is an experiment; {goal} takes papers: {papers}")
+    check_options(settings, plan)
     settings.targets = targets
     # This process has the plan; jobs on other machines make it anew from what Snakemake hands on.
     settings.configfile, settings.config = [plan.overrides_file.absolute()], []
     Plan.current = plan
+    explained = partial(explain, plan=plan, settings=settings)
     if not makes_files(list(others)):
-        ended = args_to_api(settings, parser)
+        with one_line_errors(explained), translated(explained):
+            ended = args_to_api(settings, parser)
         if ended and settings.dryrun and plan.workflow is not None and len(plan.workflow.dag):
             from svmrepro.workflow.running.run_cost import RunCost
 
             print(RunCost(plan).text())
         return 0 if ended else 1
-    return _watched(plan, settings, parser)
+    return _watched(plan, settings, parser, explained)
 
 
-def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+def _watched(
+    plan: Any,
+    settings: argparse.Namespace,
+    parser: argparse.ArgumentParser,
+    explained: Callable[[str], str],
+) -> int:
     """Run jobs, and show where they stand."""
     from snakemake.cli import args_to_api
     from svmrepro.workflow.journal.own_solvers import failures
     from svmrepro.workflow.measurement.channel import receiver
+    from svmrepro.workflow.running.engine_errors import translated
     from svmrepro.workflow.running.run_progress import RunProgress, open_errors
     from svmrepro.workflow.running.snakemake_log import install
     from svmrepro.workflow.running.status_line import StatusLine
@@ -122,7 +133,7 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
     output = paths.results(plan.config) / "logs" / "output.log"
     with _output_in(output) as stream, tempfile.TemporaryDirectory(prefix="svmrepro-") as folder:
         line = StatusLine(stream, lambda: progress.state())
-        progress = RunProgress(plan, line.say, open_errors(output))
+        progress = RunProgress(plan, line.say, open_errors(output), explained)
         terminated: list[int] = []
 
         def begin() -> None:
@@ -134,7 +145,11 @@ def _watched(plan: Any, settings: argparse.Namespace, parser: argparse.ArgumentP
         os.environ[ANSWERS] = folder
         line.start()
         try:
-            with _interrupts(progress.stop) as interrupted, receiver(progress.message):
+            with (
+                _interrupts(progress.stop) as interrupted,
+                receiver(progress.message),
+                translated(explained),
+            ):
                 plan.lock_results()
                 ended = args_to_api(settings, parser)
         except SystemExit as error:
@@ -286,6 +301,7 @@ def _found(run: str) -> str:
 def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     """Return Snakemake's parser and what it makes of the words; a wrong option raises a StepError."""
     from snakemake.cli import get_argument_parser, parse_args
+    from svmrepro.workflow.running.engine_options import refusal
 
     refuse_repeated(get_argument_parser(), words)
     own = []
@@ -309,7 +325,7 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
             what = f"--executor: {executor[1]!r} is not installed; {as_called(plugin)} may add it"
         raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
     except Exception as error:  # the parser converts values itself, and lets through what that raises
-        raise StepError(f"{one_line(error)}; see `snakemake --help`") from None
+        raise StepError(f"{refusal(error)}; see `snakemake --help`") from None
     for profile in filter(None, [settings.workflow_profile]):
         if profile != "none" and not Path(profile).exists():
             raise StepError(f"--workflow-profile: {profile} is not a folder")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
-from svmrepro.workflow.analysis.results import display_name
+from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU, read_rows
 from svmrepro.workflow.archives import unpack
 from svmrepro.workflow.configuration import Config, as_called, load_config, read_config
@@ -29,6 +29,7 @@ from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.site.records import (
     Record,
     json_object,
+    nested,
     packed_records,
     read_text,
     reference_records,
@@ -265,6 +266,22 @@ class ShownRun(_Tallied):
         measured = [str((record.fields.get("machine") or {}).get("cpu", "")) for record in self.records]
         checked = [str((each.get("machine") or {}).get("machine.cpu", "")) for each in self._papers_of_record]
         return ", ".join(filter(None, dict(Counter(measured or checked).most_common())))
+
+    @cached_property
+    def origin(self) -> str:
+        """Version and commit of this project that measured, or how many did; "" if unknown."""
+        machines = [record.fields.get("machine") or {} for record in self.records]
+        if not machines:
+            checked = (machine for each in self._papers_of_record for machine in each.get("machines", ()))
+            machines = [{**each, "versions": {"svmrepro": each.get("versions.svmrepro")}} for each in checked]
+        versions = {str(found) for each in machines if (found := nested(each, "versions.svmrepro"))}
+        commits = {short_commit(each["commit"]) for each in machines if each.get("commit")}
+        named = {"version": sorted(versions), "commit": sorted(commits)}
+        return ", ".join(
+            f"{what} {found[0]}" if len(found) == 1 else plural(len(found), what)
+            for what, found in named.items()
+            if found
+        )
 
     @property
     def _papers_of_record(self) -> list[Mapping[str, Any]]:

@@ -1,0 +1,51 @@
+"""Values of Snakemake's options that Snakemake rejects late, or in words that name no option."""
+
+from __future__ import annotations
+
+import argparse
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.graph.plan import Plan, is_file_name
+
+#: Options that take names of rules or files.
+_RULES_OR_FILES = ("--forcerun", "--until", "--omit-from", "--prioritize")
+_RULES = ("--allowed-rules",)
+
+
+def check_options(settings: argparse.Namespace, plan: Plan) -> None:
+    """Raise a StepError for a rule that is not there, or a report of no known form."""
+    known = plan.targets()
+    for option in (*_RULES_OR_FILES, *_RULES):
+        for name in sorted(getattr(settings, option[2:].replace("-", "_")) or ()):
+            if name not in known and (option in _RULES or not is_file_name(name)):
+                raise StepError(f"{option}: there is no rule {name!r}{did_you_mean(name, known)}")
+    if settings.report and Path(settings.report).suffix not in (".html", ".zip"):
+        raise StepError(f"--report: {settings.report} must end in .html or .zip")
+
+
+def refusal(error: Exception) -> str:
+    """Describe an error that a value raised in Snakemake's parser: the option, the value, and what is wrong.
+
+    The parser converts values itself, and lets through what that raises, such as the failed unpacking of a
+    value without its ``=``.
+    """
+    text = one_line(error)
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        action = frame.f_locals.get("self")
+        if isinstance(action, argparse.Action) and action.option_strings:
+            option, values = action.option_strings[0], frame.f_locals.get("values")
+            return f"{option}: {_malformed(action, values) or text}"
+    return text
+
+
+def _malformed(action: argparse.Action, values: str | Sequence[str] | None) -> str:
+    """Name a value that lacks a separator of the option's form, such as RULE:RESOURCE=VALUE; "" if none."""
+    form = action.metavar if isinstance(action.metavar, str) else ""
+    for value in [values] if isinstance(values, str) else values or ():
+        if not all(sign in str(value) for sign in ":=" if sign in form):
+            return f"{value!r} is not of the form {form}"
+    return ""
