@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from svmrepro import datasets, solvers
+from svmrepro.workflow.joining.bench_run import bench
 
 WITH_EXAMPLES = (
     "svmrepro.solvers",
@@ -46,7 +47,7 @@ def public(package: ModuleType) -> dict[str, Callable[..., Any]]:
     return found
 
 
-PUBLIC = {**public(solvers), **public(datasets)}
+PUBLIC = {**public(solvers), **public(datasets), "bench": bench}
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
