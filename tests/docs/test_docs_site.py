@@ -95,12 +95,17 @@ def test_the_notebook_is_its_page_with_what_it_printed(site):
         block.strip() for block in blocks("docs/estimator.md", "python")
     ]
     assert 'href="estimator.ipynb"' in page
-    *printed, drawn = [output for cell in code for output in cell.outputs]
-    assert all(output.text in page for output in printed) and drawn.data["image/png"].strip() in page
-    rows = re.findall(r"^(\w+), tol (\S+) .* (\S+) +\S+%$", printed[-1].text, re.MULTILINE)
+    outputs = [output for cell in code for output in cell.outputs]
+    printed = [output.text for output in outputs if output.output_type == "stream"]
+    drawn = [output.data["image/png"].strip() for output in outputs if output.output_type != "stream"]
+    assert (len(printed), len(drawn)) == (4, 2) and all(each in page for each in (*printed, *drawn))
+    *_, compared, benched = printed
+    rows = re.findall(r"^(\w+), tol (\S+) .* (\S+) +\S+%$", compared, re.MULTILINE)
     assert [name for name, _, _ in rows] == 2 * ["SVMClassifier", "SVC"]
     # LIBSVM's tolerance is of a pair: twice that of one example.
     assert all(float(violation) <= 2 * float(tol) for _, tol, violation in rows)
+    benches = zip(benched.splitlines()[1:], ("SMO-Newton", "LIBSVM, dense", "LIBSVM, sparse"), strict=True)
+    assert all(line.strip().startswith(name) for line, name in benches)
 
 
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import sys
 
 import numpy as np
@@ -15,6 +16,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.performance_profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
 from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining.bench_run import bench
 from svmrepro.workflow.joining.bench_settings import Bench
 
 SOLVER = """
@@ -142,6 +144,44 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
         "bench: mypkg.refuse solved none of 3 runs; mine, n = 50: ValueError: no luck (mypkg.py:15)"
         in ended.stderr
     )
+
+
+def test_a_bench_from_python_is_that_of_the_command(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "own_package.py").write_text(SOLVER)
+    solvers = ["own_package:train", "own_package:refuse", "libsvm"]
+    settings = {"labels": {0: -1, 1: 1}, "options": {"cache_mb": 20}, "gamma": np.float64(0.5)}
+    found, figure = bench(solvers, table, **settings)
+    labels = ["LIBSVM, dense", "LIBSVM, sparse", "own_package.train", "own_package.refuse"]
+    assert found.contender.tolist() == labels
+    assert (found.gap[:3].abs() < 1e-2).all() and math.isnan(found.seconds[3])
+    assert figure == tmp_path / "bench" / "mine" / "figure.png" and figure.is_file()
+    assert "bench: own_package.refuse solved none of 3 runs" in capsys.readouterr().err
+    before = rows_of(figure.with_name("measurements.csv"))
+    words = ["-d", str(table), "--labels", "0:-1,1:1", "--option", "cache_mb=20", "--gamma", "0.5"]
+    assert main(["bench", *words, *(word for name in solvers for word in ("-s", name))]) == 1
+    assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"kernel": "rbf"}, "--kernel: 'rbf'; one of gaussian, linear, polynomial expected"),
+        ({"C": -1}, "--C: must be positive, not -1"),
+        ({"solvers": "smo-newtn"}, "--solver smo-newtn: no package declares the solver"),
+        ({"data": "gone.csv"}, "--data: gone.csv is neither a file nor a data set"),
+    ],
+)
+def test_mistakes_in_a_call_name_the_option(settings, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(StepError, match=f"^{re.escape(said)}"):
+        bench(**settings)
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_profile_counts_unsolved_problems():

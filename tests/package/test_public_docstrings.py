@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from svmrepro import datasets, solvers
+from svmrepro.workflow.joining.bench_run import bench
 
 WITH_EXAMPLES = (
     "svmrepro.solvers",
@@ -63,7 +64,11 @@ def public(package: ModuleType, *more: str) -> dict[str, Any]:
 
 
 # The classifier is public, but not in ``__all__``: importing it needs scikit-learn.
-PUBLIC = {**public(solvers, *["SVMClassifier"] * bool(find_spec("sklearn"))), **public(datasets)}
+PUBLIC = {
+    **public(solvers, *["SVMClassifier"] * bool(find_spec("sklearn"))),
+    **public(datasets),
+    "bench": bench,
+}
 
 
 def test_the_public_names_are_found() -> None:

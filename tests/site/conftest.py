@@ -1,10 +1,10 @@
-"""A run's folder with four measurements, two claims, a table and a figure, and a site of it."""
+"""A run's folder with four measurements, two claims, a table and figures, and a site of it."""
 
 import json
 import shutil
 
 import pytest
-from site_support import EXPERIMENT, PAPER, figure, lines, table
+from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, table
 from support import PROJECT, write_rows
 from svmrepro.workflow.figures.style import write
 from svmrepro.workflow.journal.journal_line import dump_lines
@@ -52,5 +52,6 @@ def run(tmp_path_factory):
     (paper / "timing-adult-linear.csv").write_text("n\n1605\n")
     figures = root / "figures" / "smoke" / PAPER
     write(figure(), {form: figures / f"loglog-adult-linear.{form}" for form in ("svg", "png", "json")})
+    write(map_figure(), {form: figures / f"loglog-adult-gaussian.{form}" for form in ("svg", "json")})
     shutil.copy(figures / "loglog-adult-linear.svg", figures / "overview.svg")
     return folder

@@ -1,8 +1,12 @@
-"""The parts of a small run: measurements, a table and a figure, made without measuring."""
+"""The parts of a small run: measurements, a table and figures, made without measuring."""
 
+import math
+
+import numpy as np
 from matplotlib.figure import Figure
 from support import measurement
-from svmrepro.workflow.figures.style import new_figure
+from svmrepro.workflow.figures.drawn_data import GUIDE
+from svmrepro.workflow.figures.style import entry, new_figure
 from svmrepro.workflow.tables.layout.cells import Cell, count, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
@@ -76,4 +80,26 @@ def figure() -> Figure:
     axes.set_xlabel("training examples")
     axes.text(500, 2, "$n^{1.08}$")
     drawn.legend([bars.lines[0]], ["SMO: $n^{1.08}$"])
+    return drawn
+
+
+def map_figure() -> Figure:
+    """Return a figure with a map over powers of two, an image, and a path over level sets."""
+    drawn = new_figure(9, 3)
+    cells, image, path = drawn.subplots(1, 3)
+    cells.pcolormesh(np.array([[1.0, 2.0, math.nan], [4.0, 5.0, 6.0]]))
+    cells.text(0.5, 0.5, "1")
+    cells.set_title("Adult, seconds", loc="left")
+    cells.set_xticks([0.5, 1.5, 2.5], ["$2^{-3}$", "$2^{-1}$", "$2^{1}$"])
+    cells.set_yticks([0.5, 1.5], ["10", "100"])
+    cells.set(xlabel="gamma", ylabel="C")
+    image.imshow([[1.0, 2.0]], extent=(0, 4, 0, 1))
+    side = np.linspace(-1, 1, 201)
+    path.contour(side, side, side**2 + side[:, None] ** 2, levels=[0.25, 0.64], colors="#c9ced4")
+    path.contour(side, side, side - side[:, None], levels=[0], colors="#8c8c8c", linestyles=[(0, (4, 2))])
+    path.plot([-0.5, 0], [0.5, 0], color="#112233", label=GUIDE)
+    path.plot([0], [0], color="#112233", marker="s", linestyle="none", label="end")
+    path.set_aspect("equal")
+    path.set(xlabel=r"$\beta_1\,/\,\sqrt{2}$", ylabel=r"$\beta_2$")
+    drawn.legend([entry("", color="#8c8c8c", linestyle="--")], ["no gain"])
     return drawn

@@ -27,6 +27,8 @@ PAGES = {
     "claim": f"{HERE}/claims/smo-faster.html",
     "table": f"{HERE}/tables/timing-adult-linear.html",
     "figure": f"{HERE}/figures/loglog-adult-linear.html",
+    "map": f"{HERE}/figures/loglog-adult-gaussian.html",
+    "path": "reference-smoke/glasmachers2008/figures/two-steps.html",
     "picture": f"{HERE}/figures/overview.html",
     "experiment": f"{HERE}/experiments/{EXPERIMENT}.html",
     "two runs": "compare/reference-smoke--smoke.html",
@@ -230,6 +232,38 @@ def test_a_figure_zooms_and_keeps_the_numbers_of_a_mark(page):
     page.mouse.up()
     page.locator("#point").get_by_role("link", name="its measurements").click()
     expect(page.locator("#records tbody tr").first).to_be_visible()
+
+
+def test_a_cell_of_a_map_says_what_it_is_of(page):
+    page.goto(PAGES["map"])
+    plot = page.locator("#panels .plot").first
+    cells = plot.locator(".barlayer .point")
+    expect(cells).to_have_count(5)
+    cell = cells.nth(2).bounding_box()
+    page.mouse.move(cell["x"] + cell["width"] / 3, cell["y"] + cell["height"] / 3, steps=5)
+    said = "gamma 0.125, C 100: 4"
+    expect(plot.locator(".hoverlayer .hovertext")).to_contain_text(said)
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator("#point")).to_contain_text(f"Adult, seconds · {said}")
+    page.get_by_text("All numbers of this figure").click()
+    tables = page.locator("#numbers table")
+    expect(tables).to_have_count(2)
+    expect(tables.first.locator("tbody tr").first).to_contain_text("cell")
+    expect(tables.first.get_by_role("columnheader", name="value")).to_be_visible()
+
+
+def test_a_mark_on_a_path_over_level_sets_is_named(page):
+    page.goto(PAGES["path"])
+    plot = page.locator("#panels .plot").last
+    mark = plot.locator(".scatterlayer .point").first.bounding_box()
+    page.mouse.move(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2, steps=5)
+    expect(plot.locator(".hoverlayer .hovertext")).to_contain_text("after each iteration")
+    per_unit = plot.evaluate("""({_fullLayout: {xaxis, yaxis}}) => [xaxis, yaxis].map(
+        ({_length, range}) => _length / (range[1] - range[0]))""")
+    assert per_unit[0] == pytest.approx(per_unit[1], rel=0.01)
+    legend = page.get_by_role("list", name="Series")
+    expect(legend).to_contain_text("no gain left for working set {1, 3}")
 
 
 def test_tables_are_there_without_scripts(browser, site):

@@ -5,10 +5,11 @@ import re
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
-from site_support import EXPERIMENT, PAPER, figure, lines, table
+from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, table
 from support import PROJECT, ran, rows_of, write_rows
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
@@ -151,6 +152,30 @@ def test_the_numbers_of_a_figure_are_those_drawn():
     assert (line["name"], line["mode"], line["y"]) == ("", "lines", [3, 4])
     assert vertical["x"] == [500, 500] and vertical["y"] == pytest.approx(panel["y"]["range"])
     assert panel["notes"] == [{"x": 500, "y": 2, "text": "n^1.08"}]
+
+
+def test_a_map_is_kept_cell_by_cell_and_level_sets_as_few_points():
+    drawn = map_figure()
+    drawn.draw_without_rendering()
+    text = to_json(drawn)
+    cells, image, path = json.loads(text)["panels"]
+    (mesh,) = cells["cells"]
+    assert (mesh["x"], mesh["y"]) == ([0.5, 1.5, 0.5, 1.5, 2.5], [0.5, 0.5, 1.5, 1.5, 1.5])
+    assert mesh["value"] == [1, 2, 4, 5, 6] and {*mesh["width"], *mesh["height"]} == {1}
+    assert len(set(mesh["colour"])) == 5 and cells["notes"] == [{"x": 0.5, "y": 0.5, "text": "1"}]
+    (pixels,) = image["cells"]
+    assert (pixels["x"], pixels["y"], pixels["value"]) == ([1, 3], [0.5, 0.5], [1, 2])
+    assert {*pixels["width"]} == {2} and image["equal"]
+    levels, spent = path["contours"]
+    assert levels["x"].count(None) == 1 and len(levels["x"]) < 150
+    radii = {round(np.hypot(x, y), 2) for x, y in zip(levels["x"], levels["y"], strict=True) if x is not None}
+    assert radii == {0.5, 0.8}
+    assert (spent["name"], spent["line"]) == ("no gain", "--") and len(spent["x"]) <= 3
+    assert [(each["name"], each["mode"]) for each in path["series"]] == [("", "lines"), ("end", "markers")]
+    assert path["equal"] and path["x"]["label"] == "β₁ / √2"
+    drawn = figure()
+    drawn.draw_without_rendering()
+    assert not {"equal", "cells", "contours"} & json.loads(to_json(drawn))["panels"][0].keys()
 
 
 def test_every_link_leads_to_a_file(site):

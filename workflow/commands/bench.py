@@ -13,8 +13,6 @@ nothing and fails.
 from __future__ import annotations
 
 import argparse
-import math
-import re
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -22,9 +20,6 @@ from typing import Any
 
 from svmrepro.workflow.configuration import callers_folder
 from svmrepro.workflow.errors import StepError
-
-#: Folder of downloaded data sets, as in config/config.yaml.
-_DATA = "data"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
-    folder = callers_folder.made(given.output) if given.output else Path("bench") / _folder_name(given.data)
+    from svmrepro.workflow.joining import bench_settings
+
+    folder = bench_settings.folder_of(given.data, given.output)
     try:
         return _run(given, folder)
     except KeyboardInterrupt:
@@ -64,66 +61,19 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
 
 
 def _run(given: argparse.Namespace, folder: Path) -> int:
-    from svmrepro.solvers import SOLVERS
-    from svmrepro.workflow.configuration import as_called
     from svmrepro.workflow.joining import bench_run, bench_settings
-    from svmrepro.workflow.journal.own_solvers import failures
-    from svmrepro.workflow.number_text import plural
 
-    for name in ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows"):
-        value = getattr(given, name)
-        if value is not None and not (value > 0 and math.isfinite(value)):
-            raise StepError(f"--{name}: must be positive, not {value:g}")
-        if value is not None and value >= 2.0**63:
-            raise StepError(f"--{name}: must be a number below 2^63, not {value:g}")
     asked = {field.name: getattr(given, field.name) for field in fields(bench_settings.Bench)}
-    wanted = bench_settings.Bench(**asked | {"options": dict(map(_option, given.options))})
-    if given.options and all(name in SOLVERS for name in given.solvers):
-        raise StepError("--option: no solver of yours takes part; add it by --solver")
-    callers_folder.find_modules()
-    # Their errors come before anything is read.
-    bench_settings.check_own_solvers(wanted)
-    bench_settings.contenders_of(wanted)
-    data = [_data(name, given, folder) for name in given.data or bench_settings.GENERATED]
-    labels = bench_settings.write_configuration(wanted, data, folder, _DATA)
-    config = bench_run.configuration(folder)
-    sizes = ", ".join(f"{each.name} ({plural(each.rows, 'row')})" for each in data)
-    _say(f"{plural(len(labels), 'solver')} on {sizes}")
-    if absent := bench_settings.absent():
-        packages = " ".join(dict.fromkeys(absent.values()))
-        how = as_called(f"`./run pip install {packages}` adds them")
-        _say(f"without {', '.join(absent)}, which are not installed; {how}")
-    bench_run.measure(config, folder, _say)
-    made = bench_run.show(config, folder)
+    asked["options"] = dict(map(_option, given.options))
+    asked["labels"] = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
+    made = bench_run.run_bench(bench_settings.Bench(**asked), folder)
     print((folder / "table.md").read_text(encoding="utf-8"))
     place = callers_folder.shown(folder)
-    _say(f"in {place}: {', '.join(path.name for path in made)}; settings in {place / 'config'}")
-    failed = failures(config, config.experiments)
-    for line in failed:
-        _say(line)
-    return int(any(failed.values()))
-
-
-def _data(name: str, given: argparse.Namespace, folder: Path) -> Any:
-    import os
-
-    from svmrepro import datasets
-    from svmrepro.datasets.yaml_checks import did_you_mean
-    from svmrepro.workflow.joining import bench_settings
-
-    if name in datasets.names():
-        mirror = os.environ.get("SVMREPRO_MIRROR")
-        return bench_settings.known_set(name, given.rows, _DATA, mirror)
-    path = callers_folder.given(name)
-    if path.is_dir():
-        raise StepError(f"--data: {name} is a folder: name a file in it")
-    if not path.is_file():
-        raise StepError(
-            f"--data: {name} is neither a file nor a data set{did_you_mean(name, datasets.names())}"
-        )
-    test = given.test and callers_folder.given(given.test)
-    labels = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
-    return bench_settings.sample_of_file(path, folder / "own", given.rows, labels, given.label, test)
+    names = ", ".join(path.name for path in made.files)
+    bench_run.say(f"in {place}: {names}; settings in {place / 'config'}")
+    for line in made.failures:
+        bench_run.say(line)
+    return int(any(made.failures.values()))
 
 
 def _sign(text: str) -> tuple[str | float, float]:
@@ -143,13 +93,3 @@ def _option(text: str) -> tuple[str, Any]:
     if not (equals and name.isidentifier()):
         raise StepError(f"--option: {text!r} is not of the form NAME=VALUE")
     return name, word(value)
-
-
-def _folder_name(names: list[str]) -> str:
-    joined = "-".join(Path(name).stem for name in names) or "generated"
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", joined)[:60].strip("-.") or "data"
-
-
-def _say(text: str) -> None:
-    clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # over a line that a step left open
-    print(f"{clear}bench: {text}", file=sys.stderr, flush=True)

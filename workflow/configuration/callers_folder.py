@@ -41,5 +41,6 @@ def shown(path: Path) -> Path:
 def find_modules() -> None:
     """Let this process and its steps import modules of the caller's folder."""
     here = str(folder())
-    sys.path.insert(0, here)
-    os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    before = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != here]
+    sys.path[:] = [here, *(path for path in sys.path if path != here)]
+    os.environ["PYTHONPATH"] = os.pathsep.join([here, *before])

@@ -17,7 +17,16 @@ has to describe itself twice. A panel is a dictionary with
 ``notes``
     Texts within the panel: ``x``, ``y``, ``text``.
 
-A figure with a map or contours is only a picture: it has no panels.
+Some panels have more:
+
+``equal``
+    True if a unit is as long on both axes.
+``cells``
+    Maps: ``x`` and ``y`` of the centres of the cells that have a value, ``width``, ``height``, ``value`` and
+    ``colour``.
+``contours``
+    Level sets: ``name``, ``x``, ``y`` with a null between two curves, and the look of a line. Points that lie
+    on a straight line of the picture are left out.
 """
 
 from __future__ import annotations
@@ -30,16 +39,21 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.collections import LineCollection
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
 _MATHEMATICS = re.compile(r"\$([^$]*)\$")
 _ABSENT = ("None", "none", " ", "", None)
+
+GUIDE = "_guide"
+"""Label of a line that only leads the eye: it has no name, even if an entry of the legend looks like it."""
 
 
 def to_json(figure: Figure) -> str:
@@ -51,16 +65,8 @@ def to_json(figure: Figure) -> str:
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True)
         if isinstance(handle, Line2D)
     ]
-    shown = [axes for axes in figure.axes if axes.get_visible()]
-    panels = [] if any(map(_pictured, shown)) else [_panel(axes, known, figure) for axes in shown]
+    panels = [_panel(axes, known, figure) for axes in figure.axes if axes.get_visible()]
     return json.dumps({"panels": panels}, separators=(",", ":"), allow_nan=False) + "\n"
-
-
-def _pictured(axes: Axes) -> bool:
-    """Tell whether a panel holds a map or contours."""
-    return bool(axes.images) or any(
-        isinstance(each, ContourSet) or not isinstance(each, LineCollection) for each in axes.collections
-    )
 
 
 def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> dict[str, Any]:
@@ -68,6 +74,10 @@ def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> d
     drawn = (each for each in axes.containers if isinstance(each, BarContainer) and each.patches)
     bars = [_bars(container) for container in drawn]
     bars += [_steps(patch) for patch in axes.patches if isinstance(patch, StepPatch)]
+    cells = [_mesh(each) for each in axes.collections if isinstance(each, QuadMesh)]
+    cells += [_image(each) for each in axes.images]
+    contours = [_contour(each, known) for each in axes.collections if isinstance(each, ContourSet)]
+    more = {"equal": axes.get_aspect() == 1.0, "cells": cells, "contours": contours}
     return {
         "title": ", ".join(_plain(line.rstrip(",")) for line in title.splitlines()),
         "x": _axis(axes.xaxis, axes.get_xlim(), figure.get_supxlabel()),
@@ -79,6 +89,7 @@ def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> d
             for text in axes.texts
             if text.get_transform() == axes.transData and (said := _plain(text.get_text()))
         ],
+        **{key: value for key, value in more.items() if value},
     }
 
 
@@ -169,6 +180,8 @@ def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
     """Return the text of the legend's entry with the look of a line, or of its nearest look; "" if none."""
     look = _look(line)
     own = str(line.get_label())
+    if own == GUIDE:
+        return ""
     if not own.startswith("_") and (said := _plain(own)):
         return said
     for keys in (("colour", "marker", "line", "hollow"), ("colour", "marker", "hollow"), ("colour", "line")):
@@ -201,6 +214,50 @@ def _histogram(left: Any, width: Any, height: Any, colour: Any) -> dict[str, Any
     return {"name": "", **shown, "colour": to_hex(colour)}
 
 
+def _mesh(mesh: QuadMesh) -> dict[str, Any]:
+    corners = np.asarray(mesh.get_coordinates())
+    low, high = corners[:-1, :-1], corners[1:, 1:]
+    return _map(mesh, mesh.get_array(), (low + high) / 2, abs(high - low))
+
+
+def _image(image: AxesImage) -> dict[str, Any]:
+    values: Any = image.get_array()
+    left, right, bottom, top = image.get_extent()
+    if image.origin == "upper":
+        bottom, top = top, bottom
+    rows, columns = values.shape
+    width, height = (right - left) / columns, (top - bottom) / rows
+    xs, ys = left + width * (np.arange(columns) + 0.5), bottom + height * (np.arange(rows) + 0.5)
+    centres = np.stack(np.meshgrid(xs, ys), axis=-1)
+    return _map(image, values, centres, np.full_like(centres, np.abs((width, height))))
+
+
+def _map(drawn: ScalarMappable, values: Any, centres: Any, sizes: Any) -> dict[str, Any]:
+    """Return the cells with a value, of arrays of shape (rows, columns) and (rows, columns, 2)."""
+    filled = np.ma.filled(np.ma.masked_invalid(values), np.nan).reshape(centres.shape[:2])
+    there = np.isfinite(filled)
+    columns = {"x": centres[there, 0], "y": centres[there, 1], "value": filled[there]}
+    columns |= {"width": sizes[there, 0], "height": sizes[there, 1]}
+    colours = [to_hex(colour) for colour in drawn.to_rgba(filled[there])]
+    return {**{key: [*map(_number, column)] for key, column in columns.items()}, "colour": colours}
+
+
+def _contour(drawn: ContourSet, known: Sequence[tuple[str, Line2D]]) -> dict[str, Any]:
+    """Return the curves of all levels; they have one look."""
+    styles: Any = drawn.get_linestyle()
+    colours: Any = drawn.get_edgecolor()
+    look = {"colour": to_hex(colours[0]), "line": "--" if styles[0][1] else "-"}
+    columns: dict[str, list[float | None]] = {"x": [], "y": []}
+    pixels = drawn.axes.transData
+    for path in drawn.get_paths():
+        thin = path.transformed(pixels).cleaned(simplify=True).transformed(pixels.inverted())
+        for curve in thin.to_polygons(closed_only=False):
+            for column, numbers in zip(columns.values(), np.transpose(curve), strict=True):
+                column += [None] * bool(column) + [*map(_number, numbers)]
+    alike = [text for text, handle in known if all(_look(handle)[key] == look[key] for key in look)]
+    return {"name": _plain(alike[0]) if len(alike) == 1 else "", **look, **columns}
+
+
 def _number(value: Any) -> float | None:
     """Return a number for JSON: nine digits, None if it is not finite."""
     return float(f"{float(value):.9g}") if np.isfinite(value) else None
@@ -220,12 +277,16 @@ def _symbols(formula: str) -> str:
         (r"\pm", "±"),
         (r"\eta", "η"),
         (r"\alpha", "α"),
+        (r"\beta", "β"),
         (r"\gamma", "γ"),
         (r"\varepsilon", "ε"),
         (r"\mu", "μ"),
+        (r"\sqrt", "√"),
+        (r"\tilde g", "g\N{COMBINING TILDE}"),
         (r"\,", " "),
         ("{", ""),
         ("}", ""),
+        *((f"_{digit}", below) for digit, below in zip("123", "₁₂₃", strict=True)),
     )
     for old, new in words:
         formula = formula.replace(old, new)

@@ -57,8 +57,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
             )
         right.set_yscale("log")
         powers_of_ten(right.yaxis)
-        right.set_title("CPU seconds until so many cells are solved", loc="left", fontsize=7.5)
+        title = f"{experiment.title}\nCPU seconds until so many cells are solved"
+        right.set_title(title, loc="left", fontsize=7.5)
         right.set_xlabel("cells solved", fontsize=7)
+        right.set_ylabel("CPU seconds", fontsize=7)
         right.grid(True)
     handles = [entry(display_name(label), look, marker="") for label, look in shown.items()]
     if any(not cell.certified for own in drawn for cell in own.values()):

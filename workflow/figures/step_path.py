@@ -18,6 +18,7 @@ from matplotlib.legend_handler import HandlerTuple
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.figures.drawn_data import GUIDE
 from svmrepro.workflow.figures.style import COLUMN, GHOST, PAGE, Look, contender_looks, entry, new_figure
 from svmrepro.workflow.number_text import plural
 
@@ -40,6 +41,9 @@ LEVEL = "#c9ced4"
 
 SPENT: tuple[tuple[int, int, Any], ...] = ((0, 1, "-"), (0, 2, (0, (4, 2))))
 """Working sets, and the dash patterns of the lines on which each can gain nothing more."""
+
+BEFORE, AFTER = "start", "after each iteration"
+"""Labels of a path's points."""
 
 MOST = 10_000
 
@@ -128,8 +132,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for axes, label, points in zip(panels, solvers, lines, strict=True):
         _levels(axes, example, np.concatenate(lines))
         look = looks[label]
-        axes.plot(*points.T, color=look.colour, marker=look.marker, markersize=3.2, linewidth=1.1)
-        axes.plot(*points[0], marker="o", color="white", markeredgecolor=look.colour, markersize=6, zorder=4)
+        marks: dict[str, Any] = {"linestyle": "none", "color": look.colour, "zorder": 4}
+        axes.plot(*points.T, color=look.colour, linewidth=1.1, label=GUIDE)
+        axes.plot(*points[1:].T, marker=look.marker, markersize=3.2, label=AFTER, **marks)
+        axes.plot(*points[0], marker="o", markersize=6, markerfacecolor="white", label=BEFORE, **marks)
         axes.set_title(f"{display_name(label)}: {plural(len(points) - 1, 'iteration')}", loc="left")
         axes.set_aspect("equal")
         axes.set_xlabel(r"$(\beta_1 - \beta_2)\,/\,\sqrt{2}$")
@@ -145,10 +151,8 @@ def _key(looks: list[Look]) -> dict[str, Any]:
     """Return label -> handle of the paths; a handle for several solvers shows the colours of all."""
     start: dict[str, Any] = {"marker": "o", "color": "white", "markersize": 6}
     key: dict[str, Any] = {
-        "start": tuple(entry("", markeredgecolor=look.colour, **start) for look in looks),
-        "after each iteration": tuple(
-            entry("", look, linestyle="-", markersize=3.2, linewidth=1.1) for look in looks
-        ),
+        BEFORE: tuple(entry("", markeredgecolor=look.colour, **start) for look in looks),
+        AFTER: tuple(entry("", look, linestyle="-", markersize=3.2, linewidth=1.1) for look in looks),
         r"level sets of the dual objective $W(\beta)$": entry("", color=LEVEL, linewidth=0.7, linestyle="-"),
     }
     for i, j, line in SPENT:

@@ -1,4 +1,4 @@
-"""Measures a bench and makes its tables and figures, in a folder of its own.
+"""Measures a bench and makes its tables and figures, in a folder of its own; `bench` does so from Python.
 
 `bench_settings.write_configuration` says which kinds of tables and figures these are.
 """
@@ -9,19 +9,122 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svmrepro.workflow.configuration import Config, load_config, paths
+import numpy as np
+from svmrepro.workflow.configuration import Config, as_called, callers_folder, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.joining.bench_settings import PAPER
+from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining.bench_settings import PAPER, Bench
+from svmrepro.workflow.journal.own_solvers import failures
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
+from svmrepro.workflow.number_text import plural
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMS = ("md", "html", "csv")
 
 
-def configuration(folder: Path) -> Config:
+class BenchFiles(NamedTuple):
+    """The files at the top of a bench's folder, and what `failures` says of its own solvers."""
+
+    files: Sequence[Path]
+    failures: Mapping[str, bool]
+
+
+class BenchResult(NamedTuple):
+    """What `bench` returns."""
+
+    table: pd.DataFrame
+    figure: Path
+
+
+def bench(
+    solvers: str | Sequence[str] = (),
+    data: str | Path | Sequence[str | Path] = (),
+    output: str | Path | None = None,
+    **settings: Any,
+) -> BenchResult:
+    """Measure solvers side by side, as the command ``bench`` does.
+
+    What an earlier call or the command measured with the same settings in the same folder is not measured
+    again. Runs are in processes of their own, so a solver of yours is a function of a module or a package;
+    one that is defined in a notebook is not found. Progress goes to standard error.
+
+    Parameters
+    ----------
+    solvers
+        Names: ``package.module:function``, an entry point, or a known solver. Yours join all peers; if known
+        ones are named too, only those named take part.
+    data
+        Files (LIBSVM, CSV, NPZ) or names of data sets; without any, generated sets.
+    output
+        Folder of the results, by default ``bench/<name of the data>``.
+    **settings
+        ``C``, ``kernel`` ("gaussian", "linear" or "polynomial"), ``gamma``, ``degree``, ``eps``, ``rows``,
+        ``labels`` (such as ``{0: -1, 1: 1}``), ``label``, ``test``, ``baseline``, ``repeats`` and
+        ``seconds``, like the options of the command; ``bias=False`` for its ``--no-bias``; ``options``, a
+        mapping, for your solvers.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        A row per data set and solver, at the largest size that it reached: the columns of ``table.csv``, among
+        them ``contender``, CPU ``seconds``, their ``ratio`` to the baseline's, the certificate's ``gap`` and
+        ``violation``, and peak ``memory`` in MB.
+    figure : pathlib.Path
+        Seconds against size, and the objective against time, as PNG.
+
+    Raises
+    ------
+    StepError
+        If a solver, a file or a value cannot be used. The message names the command's option.
+    TypeError
+        If there is no such setting.
+    """
+    import pandas as pd
+
+    names = [solvers] if isinstance(solvers, str) else solvers
+    sources = [data] if isinstance(data, str | Path) else data
+    # As YAML writes them.
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in settings.items()}
+    folder = bench_settings.folder_of(sources, output)
+    for line in run_bench(Bench(names, sources, **plain), folder).failures:
+        say(line)
+    return BenchResult(pd.read_csv(folder / "table.csv"), (folder / "figure.png").absolute())
+
+
+def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
+    """Check and measure a bench, and make its tables and figures; a mistake in it is a StepError."""
+    bench_settings.check_values(wanted)
+    callers_folder.find_modules()
+    # Their errors come before anything is read.
+    bench_settings.check_own_solvers(wanted)
+    bench_settings.contenders_of(wanted)
+    data = bench_settings.read_data(wanted, folder)
+    labels = bench_settings.write_configuration(wanted, data, folder)
+    config = _configuration(folder)
+    sizes = ", ".join(f"{each.name} ({plural(each.rows, 'row')})" for each in data)
+    say(f"{plural(len(labels), 'solver')} on {sizes}")
+    if absent := bench_settings.absent():
+        packages = " ".join(dict.fromkeys(absent.values()))
+        how = as_called(f"`./run pip install {packages}` adds them")
+        say(f"without {', '.join(absent)}, which are not installed; {how}")
+    _measure(config, folder)
+    return BenchFiles(_show(config, folder), failures(config, config.experiments))
+
+
+def say(text: str) -> None:
+    """Print a line on the bench to standard error."""
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # over a line that a step left open
+    print(f"{clear}bench: {text}", file=sys.stderr, flush=True)
+
+
+def _configuration(folder: Path) -> Config:
     """Read and check the configuration in ``folder / "config"``; register its data sets."""
     config = load_config({}, folder / "config")
     register(config)
@@ -29,7 +132,7 @@ def configuration(folder: Path) -> Config:
     return config
 
 
-def measure(config: Config, folder: Path, say: Callable[[str], None]) -> None:
+def _measure(config: Config, folder: Path) -> None:
     """Measure every data set, each in a process of its own; what is measured already is kept."""
     file = folder / "config.json"
     write_config(config, file)
@@ -40,7 +143,7 @@ def measure(config: Config, folder: Path, say: Callable[[str], None]) -> None:
     _step("collect", file)
 
 
-def show(config: Config, folder: Path) -> list[Path]:
+def _show(config: Config, folder: Path) -> list[Path]:
     """Make the tables and figures, put them at the top of the folder, and return their paths."""
     file = folder / "config.json"
     artefacts = config.papers[PAPER].artefacts.values()

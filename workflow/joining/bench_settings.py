@@ -6,6 +6,7 @@ The folder has the layout of ``config/``, so that everything else reads it as it
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.datasets.yaml_checks import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import callers_folder, config_dir
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_path, atomic_write
@@ -52,6 +53,15 @@ FEWEST = 50
 RUNS = 3
 """Time of a contender on a data set, in units of its time limit: the largest size, smaller ones, repeats."""
 
+DOWNLOADS = "data"
+"""Folder of downloaded data sets, as in config/config.yaml."""
+
+KERNELS = ("gaussian", "linear", "polynomial")
+"""Kernels of a bench."""
+
+POSITIVE = ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows")
+"""Settings that are positive numbers."""
+
 
 @dataclass(frozen=True)
 class BenchData:
@@ -68,9 +78,14 @@ class BenchData:
 
 @dataclass(frozen=True)
 class Bench:
-    """What is to be compared."""
+    """What is to be compared; the help of the command `bench` describes each."""
 
     solvers: Sequence[str] = ()
+    data: Sequence[str | Path] = ()  # files and names of data sets; none: those of GENERATED
+    rows: int | None = None  # of each data set; None: all, but at most MOST_ROWS
+    labels: Mapping[Any, float] | None = None  # label in the file: -1 or 1
+    label: str = "last"  # column of the labels
+    test: Path | None = None  # a file with a test set
     C: float = 1.0
     kernel: str = "gaussian"
     gamma: float | None = None
@@ -81,6 +96,47 @@ class Bench:
     repeats: int = 3
     baseline: str = ""  # "": the first of our solvers
     options: Mapping[str, Any] = field(default_factory=dict)  # of the user's own solvers
+
+
+def check_values(bench: Bench) -> None:
+    """Raise a StepError for a number out of its range, an unknown kernel, or options that no solver takes."""
+    for name in POSITIVE:
+        value = getattr(bench, name)
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise StepError(f"--{name}: must be positive, not {value:g}")
+        if value is not None and value >= 2.0**63:
+            raise StepError(f"--{name}: must be a number below 2^63, not {value:g}")
+    if bench.kernel not in KERNELS:
+        raise StepError(f"--kernel: {bench.kernel!r}; one of {', '.join(KERNELS)} expected")
+    if bench.options and all(name in SOLVERS for name in bench.solvers):
+        raise StepError("--option: no solver of yours takes part; add it by --solver")
+
+
+def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> Path:
+    """Return the folder of a bench: the one asked for, or one named after the data."""
+    if output is not None:
+        return callers_folder.made(output)
+    joined = "-".join(Path(name).stem for name in data) or "generated"
+    return Path("bench") / (re.sub(r"[^A-Za-z0-9._-]+", "-", joined)[:60].strip("-.") or "data")
+
+
+def read_data(bench: Bench, folder: Path) -> list[BenchData]:
+    """Return the data sets of a bench; the rows of files are stored in its folder."""
+    return [_data_set(str(name), bench, folder) for name in bench.data or GENERATED]
+
+
+def _data_set(name: str, bench: Bench, folder: Path) -> BenchData:
+    if name in datasets.names():
+        return known_set(name, bench.rows, DOWNLOADS, os.environ.get("SVMREPRO_MIRROR"))
+    path = callers_folder.given(name)
+    if path.is_dir():
+        raise StepError(f"--data: {name} is a folder: name a file in it")
+    if not path.is_file():
+        raise StepError(
+            f"--data: {name} is neither a file nor a data set{did_you_mean(name, datasets.names())}"
+        )
+    test = bench.test and callers_folder.given(bench.test)
+    return sample_of_file(path, folder / "own", bench.rows, bench.labels, bench.label, test)
 
 
 def sample_of_file(
@@ -146,9 +202,7 @@ def known_set(name: str, rows: int | None, data_dir: str | Path, mirror: str | N
     return BenchData(name, name, n, of, _scale(data.X), None, tested)
 
 
-def write_configuration(
-    bench: Bench, data: Sequence[BenchData], folder: Path, data_dir: str | Path
-) -> list[str]:
+def write_configuration(bench: Bench, data: Sequence[BenchData], folder: Path) -> list[str]:
     """Write the bench's configuration into ``folder / "config"``; return the labels of the contenders."""
     contenders = contenders_of(bench)
     baseline = bench.baseline or next(label for label in contenders)
@@ -156,7 +210,7 @@ def write_configuration(
         raise StepError(f"--baseline: no solver {baseline!r}{did_you_mean(baseline, contenders)}")
     limit = max(0.2, round(bench.seconds / (RUNS * len(contenders) * len(data)), 2))
     main = {
-        "data_dir": str(data_dir),
+        "data_dir": DOWNLOADS,
         "results_dir": str(folder / "results"),
         "figures_dir": str(folder / "figures"),
         "papers": [PAPER],

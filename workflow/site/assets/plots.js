@@ -12,13 +12,18 @@ const colours = () => {
   return Object.fromEntries(found);
 };
 const isDark = () => document.documentElement.classList.contains("dark");
+const partsOf = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+const hex = (parts) => "#" + parts.map((part) => part.toString(16).padStart(2, "0")).join("");
+const brightness = (colour) => { const [r, g, b] = partsOf(colour); return (0.3 * r + 0.59 * g + 0.11 * b) / 255; };
 // A colour chosen for white paper, light enough for a dark page.
 const shade = (colour) => {
   if (!isDark() || !/^#[0-9a-f]{6}$/i.test(colour)) return colour;
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  const light = (0.3 * r + 0.59 * g + 0.11 * b) / 255;
+  const [r, g, b] = partsOf(colour);
+  const light = brightness(colour);
+  // A light grey recedes on white, and a dark one here.
+  if (light > 0.7 && Math.max(r, g, b) - Math.min(r, g, b) < 24) return hex([r, g, b].map((part) => 285 - part));
   const mix = Math.max(0, 0.62 - light);
-  return "#" + [r, g, b].map((part) => Math.round(part + (255 - part) * mix).toString(16).padStart(2, "0")).join("");
+  return hex([r, g, b].map((part) => Math.round(part + (255 - part) * mix)));
 };
 // Ticks of a logarithmic axis: powers of ten, and between them what `most` leaves room for.
 const ticks = (low, high, most = 9) => {
@@ -47,12 +52,20 @@ const said = (value, digits = 5) => (value == null ? "–" : (Number(value) + 0)
 // A panel of drawn numbers, see workflow/figures/drawn_data.py.
 const panelTraces = (panel) => {
   const traces = [];
+  for (const each of panel.contours ?? [])
+    traces.push({ x: each.x, y: each.y, mode: "lines", type: "scatter", hoverinfo: "skip", line: { color: shade(each.colour), width: 1, dash: DASHES[each.line] } });
+  // The basic bundle of Plotly has no heat map.
+  for (const each of panel.cells ?? [])
+    traces.push({ type: "bar", x: each.x, y: each.height, base: each.y.map((y, at) => y - each.height[at] / 2), width: each.width,
+      marker: { color: each.colour, line: { width: 1, color: colours().line } }, hovertemplate: "%{customdata}<extra></extra>",
+      customdata: cellRows(panel, each).map(([x, y, value]) => `${nameOf(panel.x)} ${said(x)}, ${nameOf(panel.y)} ${said(y)}: ${said(value)}`) });
   for (const each of panel.series) {
     const colour = shade(each.colour);
     const trace = { x: each.x, y: each.y, mode: each.mode, name: each.name, type: "scatter", opacity: each.opacity, connectgaps: false, cliponaxis: true,
       line: { color: colour, width: each.mode.includes("markers") ? 1 : 1.6, dash: DASHES[each.line] ?? "solid" },
       marker: { symbol: symbolOf(each), size: 8, color: colour, line: { width: symbolOf(each).endsWith("-open") ? 1.5 : 0, color: colour } },
-      hovertemplate: `${each.name ? raised(each.name) + "<br>" : ""}%{customdata}<extra></extra>` };
+      // With a template, Plotly would show what is to be skipped.
+      ...(each.name || each.mode.includes("markers") ? { hovertemplate: `${each.name ? raised(each.name) + "<br>" : ""}%{customdata}<extra></extra>` } : { hoverinfo: "skip" }) };
     trace.customdata = each.x.map((x, at) => {
       const interval = each.low[at] == null ? "" : ` [${said(each.low[at])} … ${said(each.high[at])}]`;
       return `${said(x)}, ${said(each.y[at])}${interval}`;
@@ -60,7 +73,6 @@ const panelTraces = (panel) => {
     if (each.low.length)
       trace.error_y = { type: "data", symmetric: false, thickness: 1, width: 3, color: colour,
         array: each.high.map((high, at) => (high == null ? null : high - each.y[at])), arrayminus: each.low.map((low, at) => (low == null ? null : each.y[at] - low)) };
-    if (!each.mode.includes("markers") && !each.name) trace.hoverinfo = "skip";
     traces.push(trace);
   }
   for (const each of panel.bars)
@@ -72,18 +84,29 @@ const worthOf = (text) => {
   const [, sign, number, power] = text.match(/^([+\u2212-]?)(?:([\d.,]+)(?:\^([\u2212-]?\d+))?)%?$/) ?? [];
   return (sign === "\u2212" || sign === "-" ? -1 : 1) * (power ? Number(number) ** Number(power.replace("\u2212", "-")) : Number(number?.replaceAll(",", "")));
 };
+const nameOf = (axis) => axis.label.split("\n")[0];
+// What a tick says, which in a map is not its place: cells are numbered.
+const worthAt = (axis, place) => { const worth = worthOf(axis.ticks.find(([at]) => Math.abs(at - place) < 1e-6)?.[1] ?? ""); return Number.isFinite(worth) ? worth : place; };
+const cellRows = (panel, cells) => cells.value.map((value, at) => [worthAt(panel.x, cells.x[at]), worthAt(panel.y, cells.y[at]), value]);
 const panelAxis = (axis, most) => {
   const range = axis.scale === "log" ? axis.range.map(Math.log10) : axis.range;
   const lines = axis.label.split("\n");
   // Ticks that say another thing than their place, such as names, are the figure's own.
   const named = axis.ticks.some(([at, text]) => !(Math.abs(worthOf(text) - at) <= 1e-6 * Math.abs(at)));
-  const more = { range, ...(named ? { tickvals: axis.ticks.map(([at]) => at), ticktext: axis.ticks.map(([, text]) => text) } : axis.scale === "log" ? logTicks(...[...axis.range].sort((a, b) => a - b), most) : {}) };
+  const more = { range, ...(named ? { tickvals: axis.ticks.map(([at]) => at), ticktext: axis.ticks.map(([, text]) => raised(text)) } : axis.scale === "log" ? logTicks(...[...axis.range].sort((a, b) => a - b), most) : {}) };
   return axisOf(lines.join("<br>"), axis.scale === "log" ? "log" : "linear", more);
+};
+// Small multiples share the axes of their neighbours: an empty label is the first panel's.
+const sharedAxis = (panels, axis, which) => ({ ...axis, label: axis.label || panels.find((each) => each[which].label)?.[which].label || "",
+  ticks: axis.ticks.length ? axis.ticks : panels.find((each) => each[which].ticks.length && String(each[which].range) === String(axis.range))?.[which].ticks ?? [] });
+const readPanels = () => {
+  const panels = JSON.parse(document.getElementById("figure-data").textContent);
+  return panels.map((panel) => ({ ...panel, x: sharedAxis(panels, panel.x, "x"), y: sharedAxis(panels, panel.y, "y") }));
 };
 const drawPanels = () => {
   const place = document.getElementById("panels");
   if (!place) return;
-  const panels = JSON.parse(document.getElementById("figure-data").textContent);
+  const panels = readPanels();
   place.replaceChildren();
   for (const panel of panels) {
     const box = document.createElement("section");
@@ -96,22 +119,23 @@ const drawPanels = () => {
     plot.setAttribute("aria-label", `${panel.title || "Figure"}: a plot; the table below has its numbers`);
     box.append(...(panel.title ? [title] : []), plot);
     place.append(box);
-    // Small multiples share the axes of their neighbours: an empty label is the first panel's.
-    const axis = (which) => ({ ...panel[which], label: panel[which].label || panels.find((each) => each[which].label)?.[which].label || "" ,
-      ticks: panel[which].ticks.length ? panel[which].ticks : panels.find((each) => each[which].ticks.length && String(each[which].range) === String(panel[which].range))?.[which].ticks ?? [] });
+    const under = new Map((panel.cells ?? []).flatMap((each) => each.x.map((x, at) => [`${x},${each.y[at]}`, each.colour[at]])));
+    const inkOn = (colour) => (!colour ? colours().quiet : brightness(colour) < 0.48 ? "#fff" : "#222");
     const notes = panel.notes.filter((note) => note.x != null && note.y != null).map((note) => ({
       x: panel.x.scale === "log" ? Math.log10(note.x) : note.x, y: panel.y.scale === "log" ? Math.log10(note.y) : note.y,
-      text: note.text, showarrow: false, font: { size: 10, color: colours().quiet } }));
+      text: note.text, showarrow: false, font: { size: 10, color: inkOn(under.get(`${note.x},${note.y}`)) } }));
     const most = plot.clientWidth < 500 ? 5 : 9;
-    Plotly.newPlot(plot, panelTraces(panel), layoutOf({ ...panelAxis(axis("x"), most), tickangle: 0 }, panelAxis(axis("y"), 7), { annotations: notes, barmode: "overlay" }), CONFIG);
-    plot.on("plotly_click", ({ points: [point] }) => showPoint(place, { ...panel, x: axis("x") }, point));
+    const more = { ...(panel.equal && { constrain: "domain" }), ...(panel.cells && { tickfont: { size: 10 } }) };
+    const [x, y] = [{ ...panelAxis(panel.x, most), tickangle: 0, ...more }, { ...panelAxis(panel.y, 7), ...more, ...(panel.equal && { scaleanchor: "x" }) }];
+    Plotly.newPlot(plot, panelTraces(panel), layoutOf(x, y, { annotations: notes, barmode: "overlay" }), CONFIG);
+    plot.on("plotly_click", ({ points: [point] }) => showPoint(place, panel, point));
   }
   drawLegend(panels);
 };
 const showPoint = (place, panel, point) => {
   const out = document.getElementById("point");
   out.textContent = [panel.title, point.data.name, point.customdata ?? `${said(point.x)}, ${said(point.y)}`].filter(Boolean).join(" · ") + " ";
-  const experiment = (JSON.parse(place.dataset.links)[panel.title]) ?? place.dataset.link;
+  const experiment = Object.entries(JSON.parse(place.dataset.links)).find(([title]) => `${panel.title},`.startsWith(`${title},`))?.[1] ?? place.dataset.link;
   // The paper's own numbers have no measurements here.
   if (experiment && !/\bpaper\b/.test(point.data.name ?? "")) {
     const link = document.createElement("a");
@@ -136,7 +160,7 @@ const signOf = (looks) => {
 };
 const drawLegend = (panels) => {
   const named = new Map();
-  for (const each of panels.flatMap((panel) => panel.series)) if (each.name) named.set(each.name, [...(named.get(each.name) ?? []), each]);
+  for (const each of panels.flatMap((panel) => [...panel.series, ...(panel.contours ?? []).map((curves) => ({ ...curves, mode: "lines" }))])) if (each.name) named.set(each.name, [...(named.get(each.name) ?? []), each]);
   document.getElementById("legend").replaceChildren(...[...named].map(([name, looks]) => {
     const item = document.createElement("li");
     item.append(signOf(looks), ...name.split(/(\^\S+)/).map((part) => {
@@ -151,24 +175,29 @@ const drawLegend = (panels) => {
 const listNumbers = () => {
   const place = document.getElementById("numbers");
   if (!place) return;
-  const panels = JSON.parse(document.getElementById("figure-data").textContent);
-  const rows = panels.flatMap((panel) => panel.series.flatMap((each) => each.x.map((x, at) => {
+  // A table for the panels of the same two quantities.
+  const alike = Map.groupBy(readPanels(), (panel) => JSON.stringify([nameOf(panel.x) || "x", nameOf(panel.y) || "y"]));
+  place.closest("details").addEventListener("toggle", () => {
+    if (place.firstChild) return;
+    for (const [key, panels] of alike) listPanels(place, JSON.parse(key), panels, alike.size > 1);
+  });
+};
+const listPanels = (place, [x, y], panels, several) => {
+  const marks = panels.flatMap((panel) => panel.series.flatMap((each) => each.x.map((x, at) => {
     if (x == null) return null;
     const wide = each.high[at] > each.low[at];
     return [panel.title, each.name || "guide", each.mode.includes("markers") ? "mark" : "line", x, each.y[at], wide ? each.low[at] : null, wide ? each.high[at] : null];
   }).filter(Boolean)));
-  place.closest("details").addEventListener("toggle", () => {
-    if (place.firstChild) return;
-    const table = document.createElement("table");
-    table.className = "data";
-    table.setAttribute("aria-label", "Numbers of the figure");
-    place.append(table);
-    const [x, y] = ["x", "y"].map((which) => panels.find((panel) => panel[which].label)?.[which].label.split("\n")[0] || which);
-    const headers = ["panel", "series", "drawn as", x, y, "low", "high"];
-    headTable(table, headers);
-    new DataTable(table, { ...tableOptions(table), paging: rows.length > 150, data: rows,
-      columns: headers.map((_, at) => ({ className: at < 3 ? "prose" : "", render: at < 3 ? DataTable.render.text() : { display: (value) => said(value) } })) });
-  });
+  const cells = panels.flatMap((panel) => (panel.cells ?? []).flatMap((each) => cellRows(panel, each).map(([x, y, value]) => [panel.title, "", "cell", x, y, null, null, value])));
+  const rows = [...marks, ...cells];
+  const table = document.createElement("table");
+  table.className = "data";
+  table.setAttribute("aria-label", several ? `Numbers of the figure: ${y} and ${x}` : "Numbers of the figure");
+  place.append(table);
+  const headers = ["panel", "series", "drawn as", x, y, "low", "high", ...(cells.length ? ["value"] : [])];
+  headTable(table, headers);
+  new DataTable(table, { ...tableOptions(table), paging: rows.length > 150, data: rows.map((row) => headers.map((_, at) => row[at] ?? null)),
+    columns: headers.map((_, at) => ({ className: at < 3 ? "prose" : "", render: at < 3 ? DataTable.render.text() : { display: (value) => said(value) } })) });
 };
 const drawPicture = () => {
   const place = document.getElementById("picture");
