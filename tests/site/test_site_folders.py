@@ -119,6 +119,13 @@ def test_runs_of_one_scale_tell_their_version_and_commit(tmp_path):
         assert [each for each in said if each in text] == (said[:1] if "first" in page else said), page
 
 
+def test_a_packed_run_is_named_by_its_scale(tmp_path):
+    folder = released(tmp_path / "svmrepro-v1-0123456789ab", ("1.0.0", "0123456789ab"))
+    measured = to_csv([flatten({**line, "scale": "smoke"}) for line in lines()])
+    (folder / PAPER / "measurements.csv").write_text(measured, encoding="utf-8")
+    assert read_folder(folder).title == "Run, smoke scale"
+
+
 def test_a_reference_tells_its_version_and_commits():
     assert read_folder(REFERENCE / "smoke").origin == "version 0.1.0, 3 commits"
     checked = read_folder(REFERENCE / "smoke")

@@ -7,6 +7,7 @@ configuration that the run left in its folder, else from this project's own.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ from svmrepro.workflow.archives import unpack
 from svmrepro.workflow.configuration import Config, as_called, load_config, read_config
 from svmrepro.workflow.configuration.model import DEFAULT_SCALE
 from svmrepro.workflow.configuration.paths import AGAIN, papers_in
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
 from svmrepro.workflow.number_text import plural
@@ -244,7 +245,7 @@ class ShownRun(_Tallied):
     @cached_property
     def scale(self) -> str:
         """Name of the scale."""
-        return str(self.record.get("scale") or self.folder.name)
+        return str(self.record.get("scale") or _measured_scale(self.folder) or self.folder.name)
 
     @property
     def title(self) -> str:
@@ -456,6 +457,15 @@ def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
         what = f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)"
         raise StepError(next(iter(unfinished(place)), what))
     return [*((path, "") for path in inside), *archives]
+
+
+def _measured_scale(folder: Path) -> str:
+    """Return the scale of a run's first measurement; the folder of an archive is not named by it."""
+    for path in sorted(folder.glob("*/measurements.csv")):
+        with reading_table(path), path.open(newline="", encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                return row.get("scale") or ""
+    return ""
 
 
 def _has_results(folder: Path) -> bool:
