@@ -57,10 +57,6 @@ def page(browser, site):
 
 #: Width and theme: the first as a page is opened, the second as it is changed to.
 NARROW, WIDE = (360, "dark"), (1280, "light")
-#: Seconds from opening a page to its first paint. The target is one; a busy machine must not decide, so that
-#: only a page that waits for something fails.
-FIRST_PAINT = 5.0
-PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 #: Takes away every row with the elements and classes of another; whether it can be read is the same.
 LIKE_ROWS = """() => {
     const seen = new Set();
@@ -86,7 +82,7 @@ def test_the_largest_pages_of_the_paper_scale(browser, tmp_path):
 
 
 def look_at(browser, site, pages, shorten=""):
-    """Look for what is late, too wide or serious to axe-core, errors and warnings, and the wrong colours."""
+    """Look for what is too wide or serious to axe-core, errors and warnings, and the wrong colours."""
     watched = opened(browser)
     page = watched.page
 
@@ -94,8 +90,6 @@ def look_at(browser, site, pages, shorten=""):
         watched.show(*NARROW)
         page.goto((site / name).as_uri())
         assert page.title() and page.locator("h1").count() == 1, name
-        seconds = page.wait_for_function(PAINTED).json_value() / 1000
-        assert seconds < FIRST_PAINT, f"{name}: first paint after {seconds:.1f} s"
         for width, theme in (NARROW, WIDE):
             watched.show(width, theme)
             over = page.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -73,9 +73,9 @@ def bench(
     Returns
     -------
     table : pandas.DataFrame
-        A row per data set and solver, at the largest size that it reached: the columns of ``table.csv``, among
-        them ``contender``, CPU ``seconds``, their ``ratio`` to the baseline's, the certificate's ``gap`` and
-        ``violation``, and peak ``memory`` in MB.
+        A row per data set and solver, at the largest size that it reached: the columns of ``table.csv``,
+        among them ``contender``, CPU ``seconds``, their ``ratio`` to the baseline's, the certificate's
+        ``gap`` and ``violation``, and peak ``memory`` in MB.
     figure : pathlib.Path
         Seconds against size, and the objective against time, as PNG.
 
