@@ -125,3 +125,12 @@ def test_committed_measurements_are_described_and_small(path):
     schema = pq.read_schema(path)
     assert schema.metadata[b"licence"] and not [name for name in schema.names if field_of(name) is None]
     assert sum(each.stat().st_size for each in COMMITTED) < 20e6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", ["default", "paper"])
+def test_every_figure_of_a_reference_is_drawn_again(scale, tmp_path):
+    assert remake.run([PROJECT / "results" / "reference" / scale], tmp_path) == 0
+    committed, drawn = PROJECT / "figures" / "reference" / scale, tmp_path / "figures" / scale
+    before, now = ({file.relative_to(top) for file in top.rglob("*.svg")} for top in (committed, drawn))
+    assert before and before <= now

@@ -43,6 +43,10 @@ def started(folder):
     )
 
 
+def lock_of(folder):
+    return folder / "results" / "default" / ".run.lock"
+
+
 def wait_for(found):
     deadline = time.monotonic() + 240
     while not found():
@@ -101,49 +105,36 @@ def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path)
     assert ended.returncode == 1 and "adult" in line and "(require_data is true)" in line
 
 
-def test_a_run_that_is_stopped_twice_ends_in_one_line_and_goes_on(tmp_path):
-    settings(tmp_path, slow(0.2), sizes=(20, 40, 60), repeats=4)
-    for _ in range(2):
-        before = len(journal_lines(tmp_path))
-        with started(tmp_path) as process:
-            wait_for(lambda before=before: len(journal_lines(tmp_path)) > before)
-            for _ in range(2):
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGINT)
-                time.sleep(0.1)
-            said, _ = process.communicate(timeout=240)
-        assert process.returncode == 130 and said.splitlines()[-1] == STOPPED, said
-        assert "rror" not in said and "Traceback" not in said
-    ended = svmrepro(tmp_path, *RUN, **COMPILED)
-    assert ended.returncode == 0, ended.stderr
-    lines = journal_lines(tmp_path)
-    assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 12
-
-
-def test_a_run_that_is_terminated_ends_the_job_under_way_and_says_so(tmp_path):
-    settings(tmp_path, slow(0.2), sizes=(20, 40), repeats=3)
+def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for_it(tmp_path):
+    settings(tmp_path, slow(0.5), sizes=(20, 40, 60), repeats=4)
     with started(tmp_path) as process:
         wait_for(lambda: journal_lines(tmp_path))
-        process.terminate()
+        for _ in range(2):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
+            time.sleep(0.1)
         said, _ = process.communicate(timeout=240)
-    lines = [line for line in said.splitlines() if "stop" in line]
-    assert process.returncode == 128 + signal.SIGTERM and lines[-1] == STOPPED, said
-    assert lines[0].startswith("stopping when the steps under way have ended") and "rror" not in said
-    assert len(journal_lines(tmp_path)) == 6
-    ended = svmrepro(tmp_path, *RUN, **COMPILED)
-    assert ended.returncode == 0, ended.stderr
-    assert len(journal_lines(tmp_path)) == 6
-
-
-def test_a_second_run_waits_for_the_first_and_measures_nothing_again(tmp_path):
-    settings(tmp_path, slow(0.5), sizes=(20, 40))
+    assert process.returncode == 130 and said.splitlines()[-1] == STOPPED, said
+    assert "rror" not in said and "Traceback" not in said
+    before = len(journal_lines(tmp_path))
+    assert before < 12
     with started(tmp_path) as first:
-        wait_for(lambda: journal_lines(tmp_path))
-        ended = svmrepro(tmp_path, *RUN, **COMPILED)
-        said, _ = first.communicate(timeout=240)
-    assert first.returncode == 0 == ended.returncode, said + ended.stderr
-    assert f"waiting: results/default is in use by the run of process {first.pid} on " in ended.stderr
-    assert len(journal_lines(tmp_path)) == 4
+        wait_for(lambda: lock_of(tmp_path).is_file() and lock_of(tmp_path).read_text())
+        with started(tmp_path) as second:
+            waiting = f"waiting: results/default is in use by the run of process {first.pid} on "
+            assert any(waiting in line for line in second.stdout)
+            wait_for(lambda: len(journal_lines(tmp_path)) > before)
+            first.terminate()
+            said, _ = first.communicate(timeout=240)
+            others, _ = second.communicate(timeout=240)
+    lines = [line for line in said.splitlines() if "stop" in line]
+    assert first.returncode == 128 + signal.SIGTERM and lines[-1] == STOPPED, said
+    assert lines[0].startswith("stopping when the steps under way have ended") and "rror" not in said
+    # The job under way ended, and nothing was measured again.
+    assert second.returncode == 0, others
+    lines = journal_lines(tmp_path)
+    assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 12
+    assert len({line["run_id"] for line in lines}) == 2
 
 
 # -- the folder in which a command is called -------------------------------------------------------------

@@ -1,9 +1,14 @@
 """Plausible mistakes: one line that says what, where and what to do, and an exit code that is not 0."""
 
+import os
+import sys
+from subprocess import CompletedProcess
+
 import pytest
 import yaml
-from commands_support import svmrepro, told
+from commands_support import told
 from svmrepro.workflow.commands import COMMANDS
+from svmrepro.workflow.commands.main import entry
 
 OWN = """\
 papers: [platt1998]
@@ -11,6 +16,25 @@ datasets: {{mine: {{path: mine.libsvm}}}}
 experiments:
   platt1998: {{noise-linear: {{dataset: mine, sizes: [2], {more}}}}}
 """
+
+
+@pytest.fixture
+def called(tmp_path, monkeypatch, capfd):
+    """Return a function that runs `svmrepro` in this process, with words that it refuses."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("SVMREPRO_")]:
+        monkeypatch.delenv(name)
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["svmrepro", *words])
+        with pytest.raises(SystemExit) as ended:
+            entry()
+        code, said = ended.value.code, capfd.readouterr()
+        if isinstance(code, str):  # which Python prints when it ends
+            return CompletedProcess(words, 1, said.out, said.err + code)
+        return CompletedProcess(words, code, said.out, said.err)
+
+    return call
 
 
 @pytest.mark.parametrize(
@@ -33,8 +57,8 @@ experiments:
          "compare: one other run is compared, not 2: results/reference/default results/reference/paper"),
         (["compare", "results/nowhere", "--config", "against=results/nowhere/"],
          "against: results/nowhere is not a folder"),
-        (["noise-linear", "--config", "mirror=/nowhere"],
-         "mirror: /nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
+        (["noise-linear", "--config", "mirror=/dev/null/nowhere"],
+         "mirror: /dev/null/nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
         (["noise-linear", "--cores", "0"], "--cores: must be positive, not 0"),
         (["noise-linear", "--cores", "x"],
          "Error parsing number of cores (--cores, -c): must be integer or 'all'.; see `snakemake --help`"),
@@ -53,13 +77,14 @@ experiments:
         (["publish", "plat1998"],
          "the command line: papers[0]: unknown paper 'plat1998'; did you mean 'platt1998'?"),
         (["--configfile", "nowhere.yaml"], "nowhere.yaml: no such file or directory"),
-        (["noise-linear", "--dry-run", "--config", "mirror=/nowhere"],
-         "mirror: /nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
+        (["noise-linear", "--dry-run", "--config", "mirror=/dev/null/nowhere"],
+         "mirror: /dev/null/nowhere is not a folder (key mirror, or variable SVMREPRO_MIRROR)"),
         (["check", "--scale", "smoke", "noise-linear"],
          "'noise-linear' is an experiment; check takes papers: platt1998, platt1999, glasmachers2008, "
          "joachims2006, peers"),
         (["compare", __file__], f"against: {__file__} is neither a folder nor an archive of a run"),
-        (["publish", "-o", "/nowhere/x.zip"], "--output: /nowhere is not a folder; name one that is there"),
+        (["publish", "-o", "/dev/null/nowhere/x.zip"],
+         "--output: /dev/null/nowhere is not a folder; name one that is there"),
         (["--scale", "smoke", "--scale=paper"], "--scale is given twice; give it once"),
         (["publish", "--scale", "smoke", "--scale", "paper"], "--scale is given twice; give it once"),
         (["-c2", "--cores", "2"], "--cores is given twice; give it once"),
@@ -67,15 +92,15 @@ experiments:
          "unrecognized arguments: --cofig; see `svmrepro run --help` and `snakemake --help`"),
     ],
 )  # fmt: skip
-def test_of_words(tmp_path, words, expected):
-    assert told(svmrepro(tmp_path, *words)) == f"error: {expected}"
+def test_of_words(called, tmp_path, words, expected):
+    assert told(called(*words)) == f"error: {expected}"
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
 @pytest.mark.parametrize("word", ["--no-such-option", "no-such-word"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_takes_every_word(tmp_path, name, word):
-    ended = svmrepro(tmp_path, name, word)
+def test_no_command_takes_every_word(called, name, word):
+    ended = called(name, word)
     line = told(ended, ended.returncode or 1)
     assert line.startswith("error: ") and (word in line or "are required: " in line)
 
@@ -92,16 +117,16 @@ def test_no_command_takes_every_word(tmp_path, name, word):
          "my.yaml: experiments.platt1998.adult-linear.size: unknown key; did you mean 'sizes'?"),
     ],
 )  # fmt: skip
-def test_of_a_configuration_file(tmp_path, text, expected):
+def test_of_a_configuration_file(called, tmp_path, text, expected):
     (tmp_path / "my.yaml").write_text(text)
-    line = told(svmrepro(tmp_path, "run", "noise-linear", "--configfile", "my.yaml"))
+    line = told(called("run", "noise-linear", "--configfile", "my.yaml"))
     assert line == f"error: {expected}"
 
 
-def test_what_may_be_given_twice_and_an_empty_file(tmp_path):
+def test_what_may_be_given_twice_and_an_empty_file(called, tmp_path):
     (tmp_path / "my.yaml").touch()
     twice = ("--config", "repeats=2", "--config", "time_limit=never", "--configfile", "my.yaml")
-    ended = svmrepro(tmp_path, "-s", "smo", "-s", "chunking", *twice)
+    ended = called("-s", "smo", "-s", "chunking", *twice)
     assert ended.returncode == 1
     assert ended.stderr.splitlines() == [
         "warning: my.yaml: holds no keys, so it changes nothing",
@@ -109,10 +134,10 @@ def test_what_may_be_given_twice_and_an_empty_file(tmp_path):
     ]
 
 
-def test_the_last_of_several_files_is_blamed_for_its_own(tmp_path):
+def test_the_last_of_several_files_is_blamed_for_its_own(called, tmp_path):
     (tmp_path / "one.yaml").write_text("repeats: none\n")
     (tmp_path / "two.yaml").write_text("time_limit: never\n")
-    line = told(svmrepro(tmp_path, "--configfile", "one.yaml", "two.yaml", "--config", "repeats=2"))
+    line = told(called("--configfile", "one.yaml", "two.yaml", "--config", "repeats=2"))
     assert line == "error: two.yaml: time_limit: must be a number or null, not 'never'"
 
 
@@ -127,15 +152,15 @@ def test_the_last_of_several_files_is_blamed_for_its_own(tmp_path):
         ("", "mine.libsvm"),
     ],
 )
-def test_of_ones_own_data(tmp_path, rows, expected):
+def test_of_ones_own_data(called, tmp_path, rows, expected):
     (tmp_path / "mine.libsvm").write_text(rows)
     (tmp_path / "my.yaml").write_text(OWN.format(more="C: 1"))
     assert yaml.safe_load((tmp_path / "my.yaml").read_text())
-    line = told(svmrepro(tmp_path, "run", "noise-linear", "--configfile", "my.yaml"))
+    line = told(called("run", "noise-linear", "--configfile", "my.yaml"))
     assert line.startswith("error: ") and expected in line
 
 
-def test_own_data_that_are_not_there(tmp_path):
+def test_own_data_that_are_not_there(called, tmp_path):
     (tmp_path / "my.yaml").write_text(OWN.format(more="C: 1"))
-    line = told(svmrepro(tmp_path, "run", "noise-linear", "--configfile", "my.yaml"))
+    line = told(called("run", "noise-linear", "--configfile", "my.yaml"))
     assert line.startswith("error: datasets.mine: mine.libsvm") and "no such file" in line.lower()

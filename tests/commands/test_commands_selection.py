@@ -110,27 +110,26 @@ def above_250(problem, eps, time_limit):
     return quick(problem, eps, time_limit) if problem.n <= 250 else always(problem, eps, time_limit)
 """
 LUCK, LEFT = "ValueError: no luck (mine.py:7)", "ended its process (exit code 3)"
+SAID = {
+    "always": f"error: mine.always solved none of 3 runs; noise-linear, n = 125: {LUCK}",
+    "leave": f"error: mine.leave solved none of 3 runs; noise-linear, n = 125: {LEFT}",
+    "above_250": f"mine.above_250 solved 2 of 3 runs; noise-linear, n = 500: {LUCK}",
+    "give_up": "mine.give_up solved none of 1 run; noise-linear, n = 125: passed its time limit of",
+}
 
 
-@pytest.mark.parametrize(
-    ("solver", "code", "said"),
-    [
-        ("always", 1, f"error: mine.always solved none of 3 runs; noise-linear, n = 125: {LUCK}"),
-        ("above_250", 0, f"mine.above_250 solved 2 of 3 runs; noise-linear, n = 500: {LUCK}"),
-        ("leave", 1, f"error: mine.leave solved none of 3 runs; noise-linear, n = 125: {LEFT}"),
-        ("give_up", 0, "mine.give_up solved none of 1 run; noise-linear, n = 125: passed its time limit of"),
-    ],
-)
-def test_a_solver_that_fails_is_named_at_the_end(tmp_path, solver, code, said):
+@pytest.mark.parametrize(("solvers", "code"), [(("always", "leave"), 1), (("above_250", "give_up"), 0)])
+def test_solvers_that_fail_are_named_at_the_end(tmp_path, solvers, code):
     (tmp_path / "mine.py").write_text(FAILS)
-    words = ["run", "timing-noise-linear", "-s", f"mine:{solver}", "-s", "smo", "--scale", "smoke"]
+    own = [word for name in solvers for word in ("-s", f"mine:{name}")]
+    words = ["run", "timing-noise-linear", *own, "-s", "smo", "--scale", "smoke"]
     for _ in range(1 + code):  # a failure is told again when nothing is left to do
         ended = svmrepro(tmp_path, *words, "--config", "repeats=1", **COMPILED)
         assert ended.returncode == code, ended.stderr
-        assert ended.stderr.splitlines()[-1].startswith(said)
+        told_last = ended.stderr.splitlines()[-2:]
+        assert all(line.startswith(SAID[name]) for name, line in zip(solvers, told_last, strict=True))
         assert "Without a result: " in ended.stdout
     folder = tmp_path / "results/selected/smoke/platt1998"
     runs = (folder / "noise-linear/runs/all.jsonl").read_text().splitlines()
-    assert (
-        sum(f"mine.{solver}" in line for line in runs) == 3 and (folder / "timing-noise-linear.md").is_file()
-    )
+    assert all(sum(f"mine.{name}" in line for line in runs) == 3 for name in solvers)
+    assert (folder / "timing-noise-linear.md").is_file()

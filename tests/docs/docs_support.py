@@ -55,7 +55,7 @@ class Tree:
         self.root = folder / "tree"
         self.root.mkdir()
         for name in (*PACKAGES, "config", "profiles"):
-            shutil.copytree(PROJECT / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(PROJECT / name, self.root / name)  # with bytecode, for speed
         shutil.copy(PROJECT / "Snakefile", self.root)
         # The packages by their dotted names, found before the installed ones.
         links = folder / "links"

@@ -6,12 +6,15 @@
     const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
         .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
         .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+    const seen = new Map();
     const behind = element => {
-        for (let e = element; e; e = e.parentElement) {
-            const colour = parse(getComputedStyle(e).backgroundColor);
-            if (colour.length < 4 || colour[3] === 1) return light(colour);
+        if (!element) return 1;
+        if (!seen.has(element)) {
+            const colour = parse(getComputedStyle(element).backgroundColor);
+            const solid = colour.length < 4 || colour[3] === 1;
+            seen.set(element, solid ? light(colour) : behind(element.parentElement));
         }
-        return 1;
+        return seen.get(element);
     };
     let contrast = [100, ""];
     for (const element of document.querySelectorAll("article *")) {

@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from llvmlite import binding
@@ -109,8 +110,12 @@ def environment(combination: Combination) -> dict[str, str]:
 
 def chosen(combination: Combination) -> str:
     """Return what OpenBLAS and numba report to use."""
-    command = [sys.executable, "-c", _LOOK]
-    return subprocess.check_output(command, env=environment(combination), text=True).strip()
+    return _report(frozenset(environment(combination).items()))
+
+
+@cache
+def _report(variables: frozenset[tuple[str, str]]) -> str:
+    return subprocess.check_output([sys.executable, "-c", _LOOK], env=dict(variables), text=True).strip()
 
 
 def run(combination: Combination, tests: Sequence[str]) -> int:

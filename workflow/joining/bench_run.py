@@ -134,23 +134,26 @@ def _configuration(folder: Path) -> Config:
 
 def _measure(config: Config, folder: Path) -> None:
     """Measure every data set, each in a process of its own; what is measured already is kept."""
+    from svmrepro.workflow.steps import analyse, collect  # late, as below: mistakes are told before
+
     file = folder / "config.json"
     write_config(config, file)
     for name in config.papers[PAPER].experiments:
-        _step("measure", file, "--experiment", name, "--job", "all")
-        _step("analyse", file, "--experiment", name)
+        _measure(file, name)
+        analyse.run(config, PAPER, name)
         say(f"{name}: measured")
-    _step("collect", file)
+    collect.run(config, PAPER)
 
 
 def _show(config: Config, folder: Path) -> list[Path]:
     """Make the tables and figures, put them at the top of the folder, and return their paths."""
-    file = folder / "config.json"
+    from svmrepro.workflow.steps import plot, tabulate
+
     artefacts = config.papers[PAPER].artefacts.values()
     tables = [each.name for each in artefacts if each.form == "table"]
     figures = [each.name for each in artefacts if each.form == "figure"]
-    _step("tabulate", file, "--artefact", *tables)
-    _step("plot", file, "--artefact", *figures)
+    tabulate.run(config, PAPER, tables)
+    plot.run(config, PAPER, figures)
     made = [paths.table(config, PAPER, name)[form] for name in tables for form in _FORMS]
     made += [path for name in figures for path in paths.figure(config, PAPER, name).values()]
     made += [paths.measurements(config, PAPER).with_suffix(suffix) for suffix in (".csv", ".parquet")]
@@ -159,9 +162,9 @@ def _show(config: Config, folder: Path) -> list[Path]:
     return [folder / path.name for path in made]
 
 
-def _step(name: str, config: Path, *words: str) -> None:
-    command = [sys.executable, "-m", f"svmrepro.workflow.steps.{name}", "--config", str(config)]
-    process = subprocess.Popen([*command, "--paper", PAPER, *words])
+def _measure(config: Path, experiment: str) -> None:
+    command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
+    process = subprocess.Popen([*command, "--paper", PAPER, "--experiment", experiment, "--job", "all"])
     try:
         code = process.wait()
     finally:  # also after Ctrl-C
@@ -170,4 +173,4 @@ def _step(name: str, config: Path, *words: str) -> None:
     if code in (130, -signal.SIGINT):
         raise KeyboardInterrupt
     if code:
-        raise StepError(f"bench: the step {name} failed; what was measured is kept in {config.parent}")
+        raise StepError(f"bench: measuring failed; what was measured is kept in {config.parent}")
