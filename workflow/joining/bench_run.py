@@ -139,7 +139,7 @@ def _measure(config: Config, folder: Path) -> None:
     file = folder / "config.json"
     write_config(config, file)
     for name in config.papers[PAPER].experiments:
-        _measure(file, name)
+        _measure_set(file, name)
         analyse.run(config, PAPER, name)
         say(f"{name}: measured")
     collect.run(config, PAPER)
@@ -162,7 +162,7 @@ def _show(config: Config, folder: Path) -> list[Path]:
     return [folder / path.name for path in made]
 
 
-def _measure(config: Path, experiment: str) -> None:
+def _measure_set(config: Path, experiment: str) -> None:
     command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
     process = subprocess.Popen([*command, "--paper", PAPER, "--experiment", experiment, "--job", "all"])
     try:
