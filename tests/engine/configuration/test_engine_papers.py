@@ -165,3 +165,9 @@ def test_figures_of_joachims2006_ask_for_what_is_measured(scale):
             assert set(artefact.settings.get("y", {})) | set(panel.get("y", {})) <= KEYS
             names = [name for name in artefact.experiments if name in paper.experiments]
             assert any(panel["contender"] in paper.experiments[name].contenders for name in names)
+
+
+def test_planning_ahead_has_all_permutations_of_the_paper_at_the_paper_scale():
+    for experiment in experiments("glasmachers2008", "paper").values():
+        of_paper = {name: each for name, each in experiment.contenders.items() if name.startswith("pasmo")}
+        assert {each.permutations for each in of_paper.values()} <= {None, 100}, experiment.name
