@@ -120,7 +120,9 @@ def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for
     before = len(journal_lines(tmp_path))
     assert before < 6
     with started(tmp_path) as first:
-        wait_for(lambda: lock_of(tmp_path).is_file() and lock_of(tmp_path).read_text())
+        # The file still names the run before, so another one could be the first to lock it.
+        lock = lock_of(tmp_path)
+        wait_for(lambda: lock.is_file() and str(first.pid) in lock.read_text())
         with started(tmp_path) as second:
             waiting = f"waiting: results/default is in use by the run of process {first.pid} on "
             assert any(waiting in line for line in second.stdout)
