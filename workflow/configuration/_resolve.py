@@ -190,9 +190,9 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
         for label, each in (settings.contenders.get(path.stem) or {}).items()
         if each is None or each.solver is not UNSET
     }
+    changed = set().union(*labels.values()) - joining
     for place in everywhere:
-        elsewhere = set().union(*labels.values()) - labels[place] - joining
-        layers.graft(above, ("contenders", path.stem), place, without=elsewhere)
+        layers.graft(above, ("contenders", path.stem), place, without=changed - labels[place])
     layers.graft(above, ("experiments", path.stem), ("experiments",))
     content = layers.convert(PaperFile)
     try:
