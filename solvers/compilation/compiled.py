@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import config, njit, types
 from numba.extending import typeof_impl
-from svmrepro.solvers.compilation.inner_functions import compile_inside
+from svmrepro.solvers.compilation.inner_functions import compile_inside, quick_comparison
 from svmrepro.solvers.source_code import fingerprint_all
 
 
@@ -22,13 +22,16 @@ def compiled(
     allocates: bool = False,
     overflows: bool = False,
     choice: bool = False,
+    argument: bool = False,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function and caches the machine code on disk.
 
     With ``signatures``, it is compiled for these types at import; that is needed if functions are passed as
     arguments. Else it is compiled at its first call. A function is a ``choice`` if a problem needs one of
-    several with the same signature: it is compiled when :func:`first_class` is asked for it.
+    several with the same signature: it is compiled when :func:`first_class` is asked for it, as an
+    ``argument`` of other compiled functions. The entry point that these call takes time to compile, and no
+    other function has one.
 
     Reference counting is switched off unless the function ``allocates``. Arrays belong to the caller for the
     whole call, and counting every access to the fields of a state took a third of SMO's time (two locked
@@ -41,7 +44,7 @@ def compiled(
     ``forceinline`` for functions called in every step, because a state is about two hundred words, which
     every call that is not inlined copies.
     """
-    fixed = {"error_model": "numpy", "_nrt": allocates, **options}
+    fixed = {"error_model": "numpy", "_nrt": allocates, "no_cfunc_wrapper": not argument, **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
         if overflows and config.DISABLE_JIT:
@@ -50,7 +53,7 @@ def compiled(
         with _compiling():
             made = njit(at_once or None, cache=True, **fixed)(function)
         if choice:
-            made.choice = cache(partial(compiled(*signatures, **options), function))
+            made.choice = cache(partial(compiled(*signatures, argument=True, **options), function))
         return made if at_once else compile_inside(made, fixed)
 
     return decorate
@@ -135,7 +138,8 @@ def _compiling() -> Iterator[None]:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         config.CACHE_DIR = str(Path(home) / "svmrepro" / f"compiled-{fingerprint_all()}")
     try:
-        yield
+        with quick_comparison():
+            yield
     finally:
         config.CACHE_DIR = before
         if collects:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
 
-_KINDS = {int: np.int64, float: np.float64, bool: np.bool_}
+_NUMPY_TYPES = {int: np.int64, float: np.float64, bool: np.bool_}
 
 Scalars = TypeVar("Scalars")
 State = TypeVar("State")
@@ -32,7 +32,7 @@ def _layout(fields: type) -> np.dtype[np.void]:
 
     NumPy's own ``np.record`` finds attributes by a search in Python, which takes five times as long.
     """
-    kinds = [(name, _KINDS[kind]) for name, kind in get_type_hints(fields).items()]
+    kinds = [(name, _NUMPY_TYPES[kind]) for name, kind in get_type_hints(fields).items()]
     for name, _ in kinds:
         if hasattr(np.void, name):
             raise ValueError(f"{fields.__name__}.{name} would hide an attribute of NumPy's records")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from svmrepro.solvers.compilation.compiled import compiled
+from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.intrinsics import popcount
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, UPDATE, VECTOR
@@ -30,7 +30,7 @@ TOTAL = types.int64(
 )
 
 
-@compiled(TOTAL)
+@compiled(TOTAL, choice=True)
 def total_by_parts(store, dots, transform, i, members, coefficients, m, out):
     """Sum over kernel values, for any storage and kernel; ``out`` has at least PART entries."""
     total, touched = 0.0, 0
@@ -45,7 +45,7 @@ def total_by_parts(store, dots, transform, i, members, coefficients, m, out):
     return touched
 
 
-@compiled(TOTAL)
+@compiled(TOTAL, choice=True)
 def total_bits_table(store, dots, transform, i, members, coefficients, m, out):
     """Sum over Gaussian kernel values of packed bits, looked up by integer distance."""
     bits, norms, table = store.bits, store.norms, store.table
@@ -86,7 +86,7 @@ def total_bits_table(store, dots, transform, i, members, coefficients, m, out):
 def total_of(storage: str, kernel_name: str, store: Any) -> Any:
     """Return the compiled sum for a storage and a kernel."""
     fused = storage == "bits" and kernel_name == "gaussian" and store.table.size
-    return total_bits_table if fused else total_by_parts
+    return first_class(total_bits_table if fused else total_by_parts)[0]
 
 
 @compiled(

@@ -42,6 +42,7 @@ from svmrepro.solvers.decomposition.threads.team import (
     WANTED,
     WHERE,
     fields_of,
+    perform,
     share,
 )
 
@@ -81,7 +82,7 @@ def _claim(state, cache, panel, i, have, m):
 def _complete_shared(state, cache, store, panel, block, shape, m):
     words, slot = state.screen.team.words, state.screen.team.slots[0]
     have, count, i = words[HAVE], words[WANTED], words[EXAMPLE]
-    share(state, cache, store, panel, block, shape, FILL, have, m, _unit(store), slot, count, i, 0.0)
+    share(perform, state, cache, store, panel, block, shape, FILL, have, m, _unit(store), slot, count, i, 0.0)
     words[WANTED] = 0
 
 
@@ -104,7 +105,7 @@ def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
     if words[WANTED] > 0 and not fixed:  # the search begins with a partner that may be another part's
         _complete_shared(state, cache, store, panel, block, shape, m)
     kind = PARTNER + (IN_FIXED_POINT if fixed else 0) + (ROWS if words[WANTED] > 0 else 0)
-    share(state, cache, store, panel, block, shape, kind, 0, m, _unit(store), slot, 0, i, 0.0)
+    share(perform, state, cache, store, panel, block, shape, kind, 0, m, _unit(store), slot, 0, i, 0.0)
     words[WANTED] = 0
     j, best = np.int64(-1), 0.0
     for at in range(LINE, words.size, LINE):
@@ -117,7 +118,7 @@ def _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
 def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, fixed):
     words, values = state.screen.team.words, state.screen.team.values
     kind = MOVE + (IN_FIXED_POINT if fixed else 0) + (ROWS if words[WANTED] > 0 else 0)
-    share(state, cache, store, panel, block, shape, kind, 0, m, _unit(store), slot1, slot2, 0, mu)
+    share(perform, state, cache, store, panel, block, shape, kind, 0, m, _unit(store), slot1, slot2, 0, mu)
     words[WANTED] = 0
     above, top, below, bottom, largest = np.int64(-1), NONE, np.int64(-1), -NONE, np.int64(0)
     for at in range(LINE, words.size, LINE):
@@ -170,10 +171,9 @@ def _partner_of_team(state, cache, store, panel, block, shape, slot, m, i):
 
 @compiled(forceinline=True)
 def _partner_of_team_fixed(state, cache, store, panel, block, shape, slot, m, i):
-    if not state.screen.scalars.valid:
-        return _partner_shared(state, cache, store, panel, block, shape, slot, m, i, False)
-    j = _partner_shared(state, cache, store, panel, block, shape, slot, m, i, True)[0]
-    return gain_of(state, row_of(cache, panel, slot), i, j, state.scalars.tiny)
+    fixed = state.screen.scalars.valid
+    j, best = _partner_shared(state, cache, store, panel, block, shape, slot, m, i, fixed)
+    return gain_of(state, row_of(cache, panel, slot), i, j, state.scalars.tiny) if fixed else (j, best)
 
 
 def find_partner(

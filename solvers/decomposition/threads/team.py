@@ -259,7 +259,7 @@ def _move_part_of(state, row1, row2, mu, fixed, first, last):
 
 @compiled(forceinline=True)
 def perform(part, kind, state, cache, store, panel, block, shape):
-    """Do a part of a pass."""
+    """Do a part of a pass of an iteration."""
     team = state.screen.team
     words, values, at = team.words, team.values, LINE * (part + 1)
     first, last, slot = words[at + _FIRST], words[at + _LAST], words[at + _SLOT]
@@ -277,26 +277,35 @@ def perform(part, kind, state, cache, store, panel, block, shape):
         words[at + WHERE], values[at + TOP] = _partner_part(
             state, row_of(cache, panel, slot), example, fixed, first, last
         )
-    elif base == MOVE:
+    else:
         top, highest, bottom, lowest, largest = _move_part(
             state, row_of(cache, panel, slot), row_of(cache, panel, other), step, fixed, first, last
         )
         words[at + WHERE], values[at + TOP] = top, highest
         words[at + BELOW], values[at + BOTTOM], words[at + LARGEST] = bottom, lowest, largest
-    elif base == SUBTRACT:
+
+
+@compiled(forceinline=True)
+def perform_rarely(part, kind, state, cache, store, panel, block, shape):
+    """Do a part of another pass."""
+    team = state.screen.team
+    words, values, at = team.words, team.values, LINE * (part + 1)
+    first, last, slot = words[at + _FIRST], words[at + _LAST], words[at + _SLOT]
+    other, example, step = words[at + _OTHER], words[at + _EXAMPLE], values[at + _STEP]
+    if kind == SUBTRACT:
         if team.at[part] >= 0:
             G = team.whole if step != 0.0 else state.G
             team.at[part] = subtract_part(
                 G, cache, store, panel, block, shape, team.positions[:slot], team.changes[:slot], first, last,
                 team.at[part], example, team.row, other != 0, part, team.at.size,
             )  # fmt: skip
-    else:
-        while True:
-            start = words[NEXT]
-            if start >= last:
-                break
-            if replace_word(words, NEXT, start, start + _SLOTS):
-                rearrange_slots(cache, team.pairs[:other], start, min(start + _SLOTS, last))
+        return
+    while True:
+        start = words[NEXT]
+        if start >= last:
+            break
+        if replace_word(words, NEXT, start, start + _SLOTS):
+            rearrange_slots(cache, team.pairs[:other], start, min(start + _SLOTS, last))
 
 
 @compiled(forceinline=True)
@@ -308,8 +317,10 @@ def border(begin, end, part, parts, unit):
 
 
 @compiled(forceinline=True)
-def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot, other, example, step):
+def share(do, state, cache, store, panel, block, shape, kind, begin, end, unit, slot, other, example, step):
     """Do a pass from position ``begin`` to ``end``, with the helpers that are there.
+
+    ``do`` does a part: :func:`perform`, or :func:`perform_rarely`, which takes seconds to compile.
 
     Parts begin at multiples of ``unit`` from ``begin``, and may be empty. If ``unit`` is 0, all parts have
     the whole pass, and divide it in another way.
@@ -346,7 +357,7 @@ def share(state, cache, store, panel, block, shape, kind, begin, end, unit, slot
                 cache.counts.touched += words[at + _TOUCHED]
                 cache.counts.entries += words[at + _ENTRIES]
         if own:
-            perform(part, kind, state, cache, store, panel, block, shape)
+            do(part, kind, state, cache, store, panel, block, shape)
 
 
 def signature_of_share(state: Any, cache: Any) -> Any:
@@ -356,9 +367,10 @@ def signature_of_share(state: Any, cache: Any) -> Any:
 
 @compiled()
 def share_rarely(state, cache, store, panel, block, shape, kind, begin, end, slot, other, example, step):
-    """Do a pass that takes long, from ``begin`` to ``end`` in each part."""
+    """Do a pass that takes long, ``SUBTRACT`` or ``EXCHANGE``, from ``begin`` to ``end`` in each part."""
     state.screen.team.words[NEXT] = begin
-    share(state, cache, store, panel, block, shape, kind, begin, end, 0, slot, other, example, step)
+    do = perform_rarely
+    share(do, state, cache, store, panel, block, shape, kind, begin, end, 0, slot, other, example, step)
 
 
 def signature_of_assist(state: Any, cache: Any) -> Any:
@@ -375,7 +387,11 @@ def assist(part, state, cache, store, panel, block, shape):
         turn = load_word(words, at + TURN)
         if turn > 0 and turn % 4 == _OPEN and replace_word(words, at + TURN, turn, turn + _TAKEN):
             counts.touched = counts.entries = 0
-            perform(part, words[at + _KIND], state, cache, store, panel, block, shape)
+            kind = words[at + _KIND]
+            if kind in (SUBTRACT, EXCHANGE):
+                perform_rarely(part, kind, state, cache, store, panel, block, shape)
+            else:
+                perform(part, kind, state, cache, store, panel, block, shape)
             words[at + _TOUCHED], words[at + _ENTRIES] = counts.touched, counts.entries
             store_word(words, at + _DONE, turn)
             waits = 0
