@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +13,11 @@ from svmrepro.solvers import Solution
 from svmrepro.solvers.caches import reused_memory
 
 
-def quick(problem, eps, time_limit, pause=0.0):
-    """Select maximal violating pairs on the dense linear kernel matrix; sleeps before it starts."""
+def quick(problem, eps, time_limit, pause=0.0, until=""):
+    """Select maximal violating pairs on the dense linear kernel matrix; first sleeps, or waits for a file."""
     time.sleep(pause)
+    while until and not Path(until).exists():
+        time.sleep(0.02)
     X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
     y, C = problem.y, problem.C
     K = X @ X.T

@@ -255,7 +255,8 @@ WAITING = r"waiting: results/default is in use by the run of process {pid} on \S
 
 
 def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out(tmp_path):
-    overrides = tiny({"one": solver("quick", options={"pause": 2.5})}, sizes=(20, 40, 60))
+    ready = tmp_path / "ready"  # until then the first solver does not end, however busy the machine is
+    overrides = tiny({"one": solver("quick", options={"until": str(ready)})}, sizes=(20, 40, 60))
     first = start(tmp_path, overrides)
     wait_for_lock(tmp_path)
     dry = snakemake(tmp_path, overrides, MEASURED, "--dry-run")
@@ -267,9 +268,11 @@ def test_a_second_run_waits_a_dry_one_does_not_and_a_killed_one_keeps_nobody_out
     assert any(waiting.search(line) for line in second.stdout)
     wait_for_lock(tmp_path, f"journal/platt1998/.locks/{EXPERIMENT}.all.lock")
     os.kill(first.pid, signal.SIGKILL)  # only this process: its children survive and keep measuring
+    measuring = "of an earlier run, which is still measuring; nothing is lost"
+    assert any(measuring in line for line in second.stdout)
+    ready.touch()
     said, _ = second.communicate(timeout=120)
     first.communicate()
     assert second.returncode == 0, said
-    assert "of an earlier run, which is still measuring; nothing is lost" in said
     assert len({line["run_id"] for line in journal_lines(tmp_path)}) == 1
     assert len(keys(tmp_path)) == 6 and set(keys(tmp_path).values()) == {1}

@@ -50,6 +50,7 @@ class Watched:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self._levels = levels
+        self._shown: tuple[int, str] | None = None
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._heard)
         self.page.on("request", self._asked)
@@ -64,6 +65,9 @@ class Watched:
 
     def show(self, width: int, theme: str) -> None:
         """Change the window's width, 800 pixels high, and theme; the page learns of both later."""
+        if self._shown == (width, theme):
+            return
+        self._shown = width, theme
         self.page.set_viewport_size({"width": width, "height": 800})
         self.page.emulate_media(color_scheme=theme)
         changed = "innerWidth === width && matchMedia(`(prefers-color-scheme: ${theme})`).matches"
