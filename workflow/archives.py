@@ -27,7 +27,7 @@ MOST_BYTES = 2 * 2**30
 FRESH = 3600.0
 """Seconds for which a downloaded archive is used again."""
 
-_KINDS = (".csv", ".parquet", ".json", ".md", ".html", ".svg", ".png", ".txt")
+_SUFFIXES = (".csv", ".parquet", ".json", ".md", ".html", ".svg", ".png", ".txt")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}", re.ASCII)
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)", re.ASCII)
 _CHUNK = 2**20
@@ -133,7 +133,7 @@ def _check(member: zipfile.ZipInfo) -> None:
     mode = member.external_attr >> 16
     if not (len(parts) <= 3 and all(_PART.fullmatch(part) for part in parts)):
         raise ValueError(f"holds {name[:100]!r}, which is not a valid path in a run")
-    if name != SUMS and not name.endswith(_KINDS):
+    if name != SUMS and not name.endswith(_SUFFIXES):
         raise ValueError(f"holds {name!r}, a kind of file that no run has")
     if member.compress_type not in METHODS:
         raise ValueError(f"holds {name!r}, compressed by another method than deflate")

@@ -103,7 +103,7 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
     return lines
 
 
-_KINDS: Mapping[str, Kind] = {
+_COLUMN_KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((*_FIT_KEY, *_RATIO_KEY), field_types.name),
     "n": field_types.size,
     "points": field_types.count,
@@ -123,8 +123,8 @@ def _ratio(row: Mapping[str, str]) -> Interval:
     return field_types.interval(row["ratio"], row["low"], row["high"])
 
 
-_FIT_FORM = FieldType(_KINDS.get, ("paper", *_FIT_KEY), _exponent)
-_RATIO_FORM = FieldType(_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
+_FIT_FORM = FieldType(_COLUMN_KINDS.get, ("paper", *_FIT_KEY), _exponent)
+_RATIO_FORM = FieldType(_COLUMN_KINDS.get, ("paper", *_RATIO_KEY), _ratio)
 
 
 def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:

@@ -348,7 +348,7 @@ _REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
 _COUNT, _NUMBER, _SECONDS, _NAME = map(
     field_types.optional, (field_types.count, field_types.number, field_types.seconds, field_types.name)
 )
-_KINDS: Mapping[str, Kind] = {
+_COLUMN_KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("experiment", "contender"), field_types.name),
     **dict.fromkeys(("paper", "scale", "machine.commit"), _NAME),
     "n": field_types.size,
@@ -372,7 +372,7 @@ _KINDS: Mapping[str, Kind] = {
 
 
 def _kind(column: str) -> Kind | None:
-    return _KINDS.get(column) or _KINDS.get(column.partition(".")[0])
+    return _COLUMN_KINDS.get(column) or _COLUMN_KINDS.get(column.partition(".")[0])
 
 
 _FORM = FieldType(_kind, ("paper", *IDENTITY))

@@ -87,13 +87,13 @@ FIGURES: Mapping[str, str] = {
 }
 
 
-KINDS: Mapping[str, Mapping[str, str]] = {"table": TABLES, "figure": FIGURES}
+ARTEFACT_KINDS: Mapping[str, Mapping[str, str]] = {"table": TABLES, "figure": FIGURES}
 """Form of an artefact -> its kinds."""
 
 
 def builder_of(paper: str, artefact: Artefact) -> Builder:
     """Return the function that builds an artefact of a paper; an unknown kind raises a StepError."""
-    known = KINDS[artefact.form]
+    known = ARTEFACT_KINDS[artefact.form]
     if artefact.kind not in known:
         # Imported late, because it takes half a second.
         from svmrepro.datasets.yaml_checks import did_you_mean

@@ -35,7 +35,7 @@ from svmrepro.workflow.configuration import (
     merged,
     paths,
 )
-from svmrepro.workflow.configuration.artefact_kinds import KINDS
+from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.errors import StepError
@@ -164,7 +164,7 @@ class Plan:
     def artefacts_code(self, artefacts: Sequence[Artefact]) -> str:
         """Return the fingerprint of the source that makes the given artefacts, which share one form."""
         step = "steps.tabulate" if artefacts[0].form == "table" else "steps.plot"
-        known = KINDS[artefacts[0].form]
+        known = ARTEFACT_KINDS[artefacts[0].form]
         kinds = sorted({known[each.kind].partition(":")[0] for each in artefacts if each.kind in known})
         code = fingerprints.step_fingerprint(step, *kinds)
         return f"{code} {fingerprints.templates_fingerprint()}" if step == "steps.tabulate" else code

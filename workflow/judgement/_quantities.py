@@ -215,7 +215,7 @@ def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
     )
 
 
-KINDS: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[str]]] = {
+CLAIM_QUANTITIES: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[str]]] = {
     "exponent": (exponent, {"contender"}, {"of", "sizes", "against"}),
     "exponent-difference": (exponent, {"contender", "minus"}, {"of"}),
     "ratio": (ratio, {"above", "below"}, {"of", "at", "from"}),

@@ -30,7 +30,7 @@ from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement._quantities import KINDS, needs_clock
+from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES, needs_clock
 
 HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 STAND_IN, STAND_IN_FAILS = "holds on a stand-in", "does not hold on a stand-in"
@@ -183,9 +183,9 @@ def claims_of(paper: Paper) -> list[Claim]:
 def _check(claim: Claim, experiments: Sequence[str]) -> None:
     """Raise ValueError if something beyond its types is wrong with a claim."""
     quantity, kind = claim.quantity, claim.quantity.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"quantity: kind: one of {', '.join(KINDS)} expected")
-    _, required, optional = KINDS[kind]
+    if not isinstance(kind, str) or kind not in CLAIM_QUANTITIES:
+        raise ValueError(f"quantity: kind: one of {', '.join(CLAIM_QUANTITIES)} expected")
+    _, required, optional = CLAIM_QUANTITIES[kind]
     required = required | {"kind", "experiments"}
     for key in sorted(required - quantity.keys()):
         raise ValueError(f"quantity: key '{key}' is missing")

@@ -40,7 +40,7 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.judgement._printed_quantities import PRINTED
-from svmrepro.workflow.judgement._quantities import KINDS, value
+from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES, value
 from svmrepro.workflow.judgement.claims import (
     BENT,
     FAILS,
@@ -100,7 +100,7 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
     if not known:
         return UNMEASURED, "none of its experiments is part of this configuration", ()
     spec = {**claim.quantity, "experiments": known}
-    findings = [_qualified(claim, results, item) for item in KINDS[spec["kind"]][0](results, spec)]
+    findings = [_qualified(claim, results, item) for item in CLAIM_QUANTITIES[spec["kind"]][0](results, spec)]
     found = combined_verdict(claim, findings)
     noise = noise_verdict(claim, findings)
     bent = f"{BENT}{noise}, but the points do not lie on a line" if noise else ""

@@ -38,7 +38,7 @@ _MACHINE = {
 }
 """Column of the measurements -> name of a property of the run's environment."""
 
-_KINDS = {
+_MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
     ".md": "text/markdown",
     ".jsonl": "application/jsonl",
@@ -124,7 +124,7 @@ def _named(entity: Entity) -> Entity:
 
 def _file(name: str) -> Entity:
     path = PurePosixPath(name)
-    kind = _KINDS.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    kind = _MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     said = f"{path.parent}: {path.stem}" if path.parent.name else path.stem
     said = f"raw measurements of {path.parent}" if path.name == MEASUREMENTS else said
     return {"@id": name, "@type": "File", "name": said, "encodingFormat": kind}

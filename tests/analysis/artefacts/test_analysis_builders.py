@@ -10,7 +10,7 @@ import yaml
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.artefact_kinds import KINDS, builder_of
+from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS, builder_of
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.model import Table
 
@@ -27,7 +27,9 @@ def used_settings():
     return found
 
 
-@pytest.mark.parametrize(("form", "kind"), [(form, kind) for form in KINDS for kind in KINDS[form]])
+@pytest.mark.parametrize(
+    ("form", "kind"), [(form, kind) for form in ARTEFACT_KINDS for kind in ARTEFACT_KINDS[form]]
+)
 def test_a_kind_has_a_builder_that_documents_its_settings(form, kind):
     builder = builder_of("a paper", Artefact("name", kind, form, (), "", ""))
     assert list(inspect.signature(builder).parameters) == ["results", "artefact"]
