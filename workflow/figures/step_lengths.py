@@ -67,7 +67,7 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
     share = 100 * of_planned / max(1, of_planned + of_plain)
     corner: Any = {"ha": "right", "va": "top", "transform": axes.transAxes}
     axes.text(
-        0.98, 0.97, f"{plural(runs, 'run')}, {share:.0f} % planned", fontsize=6.5, color="#444", **corner
+        0.98, 0.97, f"{plural(runs, 'run')},\n{share:.0f} % planned", fontsize=6.5, color="#444", **corner
     )
 
 

@@ -15,6 +15,7 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.axes import outer_labels
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure
 from svmrepro.workflow.number_text import plural
+from svmrepro.workflow.statistics import Interval, mean_ratio
 
 SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, label, look."""
@@ -24,11 +25,16 @@ PERMUTATION: dict[str, Any] = {
 }  # fmt: skip
 """Style of the single permutations."""
 
-COLUMNS = 5
+DOTS = 10
+"""Up to so many permutations are shown one by one; of more, the interval of the mean."""
+
+COLUMNS = 6
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw one panel per data set with shared axes, each with a line of seconds and a line of iterations.
+    """Draw one panel per data set, each with a line of seconds and a line of iterations.
+
+    Data sets with intervals come first. Their panels share an axis, and the others share another one.
 
     Settings of the artefact: ``contenders`` (the first is the reference) and ``sets`` (number of working sets
     of each).
@@ -42,45 +48,69 @@ def build(results: Results, artefact: Artefact) -> Figure:
         for n in experiment.sizes
         if results.group(name, contenders[0], n).solved
     ]
-    lines = max(1, math.ceil(len(shown) / COLUMNS))
-    figure = new_figure(PAGE, 1.5 * lines + 0.75)
-    panels = figure.subplots(lines, COLUMNS, sharex=True, sharey=True, squeeze=False)
-    absent = False
     runs = [len(pair_up(results, problem, contenders[:2], ITERATIONS).first) for problem in shown]
-    usual = max(runs, key=runs.count, default=0)
-    for axes, problem, own in zip(panels.flat, shown, runs, strict=False):
-        # The legend has the usual number; crosses say that there are none.
-        said = (
-            f"n = {problem.n:,}" if own in (0, usual) else f"n = {problem.n:,}, {plural(own, 'permutation')}"
-        )
-        axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
-        axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
-        axes.grid(True, axis="y")
-        axes.set_xticks(range(len(sets)), [str(count) for count in sets])
-        for side, (column, _, look) in zip((-0.14, 0.14), SERIES, strict=True):
-            absent |= _draw(axes, relative(results, problem, contenders, column), look)
-            _permutations(axes, results, problem, contenders, column, look, side)
-    outer_labels(panels, len(shown))
+    usual = [_usual([own for own in runs if own > DOTS]), _usual([own for own in runs if 0 < own <= DOTS])]
+    both = list(zip(shown, runs, strict=True))
+    blocks = [[each for each in both if each[1] > DOTS], [each for each in both if each[1] <= DOTS]]
+    lines = [math.ceil(len(block) / COLUMNS) for block in blocks]
+    figure = new_figure(PAGE, 1.5 * max(1, sum(lines)) + 0.75)
+    panels = figure.subplots(max(1, sum(lines)), COLUMNS, sharex=True, sharey="row", squeeze=False)
+    absent = False
+    for block, rows in zip(blocks, (panels[: lines[0]], panels[lines[0] :]), strict=True):
+        for axes, (problem, own) in zip(rows.flat, block, strict=False):
+            # The legend has the usual numbers; crosses say that there are none.
+            said = f"n = {problem.n:,}" + ("" if own in (0, *usual) else f", {plural(own, 'permutation')}")
+            axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
+            axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
+            axes.grid(True, axis="y")
+            axes.set_xticks(range(len(sets)), [str(count) for count in sets])
+            for side, (column, _, look) in zip((-0.1, 0.1), SERIES, strict=True):
+                means = relative(results, problem, contenders, column)
+                absent |= _draw(axes, means, look, side)
+                if own > DOTS:
+                    _intervals(axes, means, look, side)
+                else:
+                    _permutations(axes, results, problem, contenders, column, look, side)
+        outer_labels(rows, len(block))
+        limits = [axes.get_ylim() for axes in rows.flat[: len(block)]]
+        for row in rows[:, 0] if block else ():
+            row.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     figure.supxlabel("working sets", fontsize=8)
     figure.supylabel(f"relative to {sets[0]} working set (%)", fontsize=8)
     handles = [entry(shown, look, markersize=3, linewidth=0.9) for _, shown, look in SERIES]
-    each = f"single permutations ({usual} a set)"
-    handles.append(entry(each, **{**PERMUTATION, "color": "#555"}))
+    many, few = usual
+    if many:
+        each = f"95 % interval of the mean ({many} permutations)"
+        handles.append(entry(each, color="#555", marker="|", markersize=9, linestyle="none"))
+    if few:
+        handles.append(entry(f"single permutations ({few} a set)", **{**PERMUTATION, "color": "#555"}))
     if absent:
         handles.append(entry("no pair of solved runs", color="#555", marker="x", markersize=3.5))
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=2.6)
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, handlelength=2.6)
     return figure
+
+
+def _usual(counts: Sequence[int]) -> int:
+    """Return the most frequent number, or 0."""
+    return max(counts, key=counts.count, default=0)
 
 
 def relative(
     results: Results, problem: PermutedProblem, contenders: Sequence[str], column: str
-) -> list[float | None]:
+) -> list[Interval | None]:
     """Return the means of a column relative to the first contender, on the permutations solved by both."""
-    found: list[float | None] = [1.0]
+    found: list[Interval | None] = [Interval.exact(1.0)]
     for label in contenders[1:]:
-        change = pair_up(results, problem, (contenders[0], label), column).change
-        found.append(None if change is None else 1.0 + change)
+        pairing = pair_up(results, problem, (contenders[0], label), column)
+        found.append(mean_ratio(pairing.second, pairing.first) if pairing.first else None)
     return found
+
+
+def _intervals(axes: Axes, means: Sequence[Interval | None], look: Look, side: float) -> None:
+    """Draw the intervals of the means."""
+    for place, mean in enumerate(means):
+        if mean and mean.ends:
+            axes.plot([place + side] * 2, [100 * end for end in mean.ends], color=look.colour, linewidth=0.9)
 
 
 def _permutations(
@@ -101,12 +131,12 @@ def _permutations(
         axes.plot(*zip(*dots, strict=True), color=look.colour, **PERMUTATION)
 
 
-def _draw(axes: Axes, values: Sequence[float | None], look: Look) -> bool:
+def _draw(axes: Axes, means: Sequence[Interval | None], look: Look, side: float) -> bool:
     """Draw a line, and crosses at the foot of the panel for missing points; return whether any are."""
-    points = {place: 100 * value for place, value in enumerate(values) if value is not None}
+    points = {place + side: 100 * mean.value for place, mean in enumerate(means) if mean}
     style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
     axes.plot(list(points), list(points.values()), markersize=3, linewidth=0.9, **style)
-    gone = [place for place, value in enumerate(values) if value is None]
+    gone = [place for place, mean in enumerate(means) if not mean]
     foot = axes.get_xaxis_transform()
     axes.plot(gone, [0.05] * len(gone), "x", transform=foot, color="#555", markersize=3.5)
     return bool(gone)

@@ -7,7 +7,7 @@ from svmrepro.workflow.analysis.paired_contenders import pair_up, problems
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.figures.working_sets import relative
-from svmrepro.workflow.judgement._quantities import KINDS
+from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED, read_claims
 from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.statistics import Interval, mean_ratio
@@ -179,7 +179,7 @@ def share(config, of, has):
     experiments = config.papers[PAPER].experiments
     spec = {"kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"]}
     spec |= {"of": of, "has": has, "table": "table2"}
-    (finding,) = KINDS["significant"][0](load(config, PAPER, experiments), spec)
+    (finding,) = CLAIM_QUANTITIES["significant"][0](load(config, PAPER, experiments), spec)
     return finding
 
 
@@ -248,7 +248,8 @@ def test_figure_shows_working_sets_relative_to_one(config):
     results = load(config, PAPER, ["banana"])
     (problem,) = problems(results, ["banana"], "table2")
     labels = ["pasmo", "pasmo-2", "pasmo-20"]
-    assert relative(results, problem, labels, "iterations") == pytest.approx([1, 1, 1], abs=2e-3)
+    means = [mean.value for mean in relative(results, problem, labels, "iterations")]
+    assert means == pytest.approx([1, 1, 1], abs=2e-3)
     svg = paths.figure(config, PAPER, "working-sets")["svg"].read_bytes()
     png = paths.figure(config, PAPER, "working-sets")["png"].read_bytes()
     assert svg.count(b"<path") > 10 and png[:8] == b"\x89PNG\r\n\x1a\n"
