@@ -29,12 +29,14 @@ DOTS = 10
 """Up to so many permutations are shown one by one; of more, the interval of the mean."""
 
 COLUMNS = 6
+NEAR = 0.25
+"""Data sets whose means all change by less than this share an axis."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw one panel per data set, each with a line of seconds and a line of iterations.
 
-    Data sets with intervals come first. Their panels share an axis, and the others share another one.
+    Data sets on which all means are near 1 come first. They share an axis, and the others another one.
 
     Settings of the artefact: ``contenders`` (the first is the reference) and ``sets`` (number of working sets
     of each).
@@ -50,8 +52,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     ]
     runs = [len(pair_up(results, problem, contenders[:2], ITERATIONS).first) for problem in shown]
     usual = [_usual([own for own in runs if own > DOTS]), _usual([own for own in runs if 0 < own <= DOTS])]
-    both = list(zip(shown, runs, strict=True))
-    blocks = [[each for each in both if each[1] > DOTS], [each for each in both if each[1] <= DOTS]]
+    blocks: list[list[tuple[PermutedProblem, int]]] = [[], []]
+    for problem, own in zip(shown, runs, strict=True):
+        blocks[0 if _is_near(results, problem, contenders) else 1].append((problem, own))
     lines = [math.ceil(len(block) / COLUMNS) for block in blocks]
     figure = new_figure(PAGE, 1.5 * max(1, sum(lines)) + 0.75)
     panels = figure.subplots(max(1, sum(lines)), COLUMNS, sharex=True, sharey="row", squeeze=False)
@@ -93,6 +96,12 @@ def build(results: Results, artefact: Artefact) -> Figure:
 def _usual(counts: Sequence[int]) -> int:
     """Return the most frequent number, or 0."""
     return max(counts, key=counts.count, default=0)
+
+
+def _is_near(results: Results, problem: PermutedProblem, contenders: Sequence[str]) -> bool:
+    """Tell whether no mean is missing or far from that of the first contender."""
+    means = [mean for column, *_ in SERIES for mean in relative(results, problem, contenders, column)]
+    return all(mean is not None and abs(mean.value - 1.0) < NEAR for mean in means)
 
 
 def relative(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numba import config, njit
+from numba.core.compiler import Flags
 from svmrepro.solvers.compilation import inner_functions
-from svmrepro.solvers.compilation.inner_functions import compile_inside, overloaded
+from svmrepro.solvers.compilation.inner_functions import compile_inside, overloaded, quick_comparison
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -89,3 +90,19 @@ def test_another_version_of_numba(monkeypatch):
     roots, root = build()
     assert roots(np.array([4.0])) == 4.0
     assert root.overloads
+
+
+def test_options_are_equal_when_numba_says_so():
+    plain, set_to_the_default, other = Flags(), Flags(), Flags()
+    set_to_the_default.nrt = plain.nrt
+    other.nrt = not plain.nrt
+    every = [plain, set_to_the_default, other, Flags(other), None]
+
+    def compared():
+        return [[one == another for another in every] for one in every], [hash(flags) for flags in every]
+
+    expected, methods = compared(), (Flags.__eq__, Flags.__hash__)
+    with quick_comparison():
+        assert compared() == expected
+        assert (Flags.__eq__, Flags.__hash__) != methods
+    assert (Flags.__eq__, Flags.__hash__) == methods
