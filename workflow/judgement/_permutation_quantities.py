@@ -70,14 +70,15 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
         if mark == DIRECTIONS[spec["has"]]
     ]
     marked, unsure = clear.count(True), clear.count(False)
-    label = f"{marked} of {compared.tested} data sets"
     open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
     few = [size for pairing in open_ if FEWEST <= (size := len(pairing.first)) < ENOUGH]
+    notes = []
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
-        label += f" ({len(few)} significant neither way with {pairs} pairs)"
+        notes.append(f"{len(few)} significant neither way with {pairs} pairs")
     if unsure:
-        label += f" ({unsure} more by so little that another process could change it)"
+        notes.append(f"{unsure} more by so little that another process could change it")
+    label = f"{marked} of {compared.tested} data sets" + (f" ({'; '.join(notes)})" if notes else "")
     lowest, highest = marked / compared.tested, (marked + len(few) + unsure) / compared.tested
     share = Interval(lowest, lowest, highest)
     return [Finding(label, share, _printed_share(results, spec))]
