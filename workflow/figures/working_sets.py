@@ -67,12 +67,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
             axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
             axes.grid(True, axis="y")
             axes.set_xticks(range(len(sets)), [str(count) for count in sets])
-            for side, (column, _, look) in zip((-0.1, 0.1), SERIES, strict=True):
-                means = relative(results, problem, contenders, column)
-                absent |= _draw(axes, means, look, side)
-                if own > DOTS:
-                    _intervals(axes, means, look, side)
-                else:
+            for side, (column, _, look) in zip((-0.14, 0.14), SERIES, strict=True):
+                absent |= _draw(axes, relative(results, problem, contenders, column), look, own > DOTS)
+                if own <= DOTS:
                     _permutations(axes, results, problem, contenders, column, look, side)
         outer_labels(rows, len(block))
         limits = [axes.get_ylim() for axes in rows.flat[: len(block)]]
@@ -115,13 +112,6 @@ def relative(
     return found
 
 
-def _intervals(axes: Axes, means: Sequence[Interval | None], look: Look, side: float) -> None:
-    """Draw the intervals of the means."""
-    for place, mean in enumerate(means):
-        if mean and mean.ends:
-            axes.plot([place + side] * 2, [100 * end for end in mean.ends], color=look.colour, linewidth=0.9)
-
-
 def _permutations(
     axes: Axes,
     results: Results,
@@ -140,11 +130,16 @@ def _permutations(
         axes.plot(*zip(*dots, strict=True), color=look.colour, **PERMUTATION)
 
 
-def _draw(axes: Axes, means: Sequence[Interval | None], look: Look, side: float) -> bool:
+def _draw(axes: Axes, means: Sequence[Interval | None], look: Look, intervals: bool) -> bool:
     """Draw a line, and crosses at the foot of the panel for missing points; return whether any are."""
-    points = {place + side: 100 * mean.value for place, mean in enumerate(means) if mean}
+    known = {place: mean for place, mean in enumerate(means) if mean}
+    values = [100 * mean.value for mean in known.values()]
+    ends = [mean.ends or (mean.value, mean.value) for mean in known.values()]
+    below = [value - 100 * low for value, (low, _) in zip(values, ends, strict=True)]
+    above = [100 * high - value for value, (_, high) in zip(values, ends, strict=True)]
     style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
-    axes.plot(list(points), list(points.values()), markersize=3, linewidth=0.9, **style)
+    style |= {"markersize": 3, "linewidth": 0.9, "yerr": (below, above) if intervals else None}
+    axes.errorbar(list(known), values, **style)
     gone = [place for place, mean in enumerate(means) if not mean]
     foot = axes.get_xaxis_transform()
     axes.plot(gone, [0.05] * len(gone), "x", transform=foot, color="#555", markersize=3.5)
