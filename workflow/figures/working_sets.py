@@ -32,6 +32,9 @@ COLUMNS = 6
 NEAR = 0.25
 """Data sets whose means all change by less than this share an axis."""
 
+Means = list[Interval | None]
+"""Of each contender relative to the first; None if no permutation was solved by both."""
+
 
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw one panel per data set, each with a line of seconds and a line of iterations.
@@ -52,23 +55,24 @@ def build(results: Results, artefact: Artefact) -> Figure:
     ]
     runs = [len(pair_up(results, problem, contenders[:2], ITERATIONS).first) for problem in shown]
     usual = [_usual([own for own in runs if own > DOTS]), _usual([own for own in runs if 0 < own <= DOTS])]
-    blocks: list[list[tuple[PermutedProblem, int]]] = [[], []]
+    blocks: list[list[tuple[PermutedProblem, int, list[Means]]]] = [[], []]
     for problem, own in zip(shown, runs, strict=True):
-        blocks[0 if _is_near(results, problem, contenders) else 1].append((problem, own))
+        means = [relative(results, problem, contenders, column) for column, *_ in SERIES]
+        blocks[0 if _are_near(means) else 1].append((problem, own, means))
     lines = [math.ceil(len(block) / COLUMNS) for block in blocks]
     figure = new_figure(PAGE, 1.5 * max(1, sum(lines)) + 0.75)
     panels = figure.subplots(max(1, sum(lines)), COLUMNS, sharex=True, sharey="row", squeeze=False)
     absent = False
     for block, rows in zip(blocks, (panels[: lines[0]], panels[lines[0] :]), strict=True):
-        for axes, (problem, own) in zip(rows.flat, block, strict=False):
+        for axes, (problem, own, means) in zip(rows.flat, block, strict=False):
             # The legend has the usual numbers; crosses say that there are none.
             said = f"n = {problem.n:,}" + ("" if own in (0, *usual) else f", {plural(own, 'permutation')}")
             axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
             axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
             axes.grid(True, axis="y")
             axes.set_xticks(range(len(sets)), [str(count) for count in sets])
-            for side, (column, _, look) in zip((-0.14, 0.14), SERIES, strict=True):
-                absent |= _draw(axes, relative(results, problem, contenders, column), look, own > DOTS)
+            for side, (column, _, look), drawn in zip((-0.14, 0.14), SERIES, means, strict=True):
+                absent |= _draw(axes, drawn, look, own > DOTS)
                 if own <= DOTS:
                     _permutations(axes, results, problem, contenders, column, look, side)
         outer_labels(rows, len(block))
@@ -95,17 +99,14 @@ def _usual(counts: Sequence[int]) -> int:
     return max(counts, key=counts.count, default=0)
 
 
-def _is_near(results: Results, problem: PermutedProblem, contenders: Sequence[str]) -> bool:
+def _are_near(means: Sequence[Means]) -> bool:
     """Tell whether no mean is missing or far from that of the first contender."""
-    means = [mean for column, *_ in SERIES for mean in relative(results, problem, contenders, column)]
-    return all(mean is not None and abs(mean.value - 1.0) < NEAR for mean in means)
+    return all(mean is not None and abs(mean.value - 1.0) < NEAR for each in means for mean in each)
 
 
-def relative(
-    results: Results, problem: PermutedProblem, contenders: Sequence[str], column: str
-) -> list[Interval | None]:
+def relative(results: Results, problem: PermutedProblem, contenders: Sequence[str], column: str) -> Means:
     """Return the means of a column relative to the first contender, on the permutations solved by both."""
-    found: list[Interval | None] = [Interval.exact(1.0)]
+    found: Means = [Interval.exact(1.0)]
     for label in contenders[1:]:
         pairing = pair_up(results, problem, (contenders[0], label), column)
         found.append(mean_ratio(pairing.second, pairing.first) if pairing.first else None)
@@ -130,7 +131,7 @@ def _permutations(
         axes.plot(*zip(*dots, strict=True), color=look.colour, **PERMUTATION)
 
 
-def _draw(axes: Axes, means: Sequence[Interval | None], look: Look, intervals: bool) -> bool:
+def _draw(axes: Axes, means: Means, look: Look, intervals: bool) -> bool:
     """Draw a line, and crosses at the foot of the panel for missing points; return whether any are."""
     known = {place: mean for place, mean in enumerate(means) if mean}
     values = [100 * mean.value for mean in known.values()]
