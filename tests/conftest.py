@@ -1,6 +1,5 @@
 """All tests share the project's cache of compiled code, which any run has filled."""
 
-import gc
 import os
 
 # Before NumPy is loaded: two threads of OpenBLAS that wait for each other, and for a processor that other
@@ -10,6 +9,3 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 from svmrepro.workflow import fingerprints
 
 os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
-
-# Compiling makes millions of objects that stay; looking for garbage among them takes a tenth of the time.
-gc.set_threshold(100_000, 20, 20)

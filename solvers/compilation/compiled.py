@@ -14,6 +14,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import typeof_impl
 from svmrepro.solvers.compilation.inner_functions import compile_inside, quick_comparison
+from svmrepro.solvers.compilation.shared_cache import share_cache
 from svmrepro.solvers.source_code import fingerprint_all
 
 
@@ -50,8 +51,13 @@ def compiled(
         if overflows and config.DISABLE_JIT:
             function = np.errstate(over="ignore")(function)
         at_once = [] if choice else list(signatures)
-        with _compiling():
-            made = njit(at_once or None, cache=True, **fixed)(function)
+        with _cache_folder():
+            made = njit(cache=True, **fixed)(function)
+        if hasattr(made, "compile"):  # else numba's JIT is off
+            share_cache(made, _compiling)
+            for signature in at_once:
+                made.compile(signature)
+            made.disable_compile(bool(at_once))
         if choice:
             made.choice = cache(partial(compiled(*signatures, argument=True, **options), function))
         return made if at_once else compile_inside(made, fixed)
@@ -123,24 +129,34 @@ def first_class(*functions: Any) -> Any:
 
 
 @contextmanager
-def _compiling() -> Iterator[None]:
+def _cache_folder() -> Iterator[None]:
     """Cache machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
 
     By default numba caches the code beside a function's source and does not notice changes in functions
     called from other modules. With a new folder for every state of the source, no stale code is used.
-
-    Garbage is not collected meanwhile: compiling makes millions of objects that stay, and looking at them
-    again and again takes an eighth of the time.
     """
-    before, collects = config.CACHE_DIR, gc.isenabled()
-    gc.disable()
+    before = config.CACHE_DIR
     if not before:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         config.CACHE_DIR = str(Path(home) / "svmrepro" / f"compiled-{fingerprint_all()}")
     try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Compile in less time.
+
+    Garbage is not collected meanwhile: compiling makes millions of objects that stay, and looking at them
+    again and again takes an eighth of the time.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
         with quick_comparison():
             yield
     finally:
-        config.CACHE_DIR = before
         if collects:
             gc.enable()

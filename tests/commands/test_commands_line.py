@@ -71,7 +71,7 @@ def test_a_shell_completes_commands_and_names(line, offered, tmp_path):
 
 
 def test_the_whole_test_runs_every_folder_of_tests():
-    tasks = [words for tasks in whole.TASKS.values() for commands in tasks.values() for words in commands]
+    tasks = [words for commands in whole.TASKS.values() for words in commands]
     named = {word for words in tasks if words[0] == "pytest" for word in words if word.startswith("tests/")}
     folders = {f"tests/{path.parent.name}" for path in TESTS.glob("*/test_*.py")}
     assert folders - named == {"tests/slurm"}, "only slow tests are left out"

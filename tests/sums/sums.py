@@ -49,12 +49,6 @@ blas = "/".join(sorted({pool.get("architecture", "unknown") for pool in pools}))
 avx512 = "+avx512f" in codegen._get_host_cpu_features()
 print(f"{blas}; {codegen._get_host_cpu_name()}{'' if avx512 else ' without AVX-512'}")
 """
-_LOAD = """
-from svmrepro.solvers.registry import SOLVERS
-for spec in SOLVERS.values():
-    if not spec.package:
-        spec.load()
-"""
 
 
 @dataclass(frozen=True)
@@ -121,9 +115,6 @@ def _report(variables: frozenset[tuple[str, str]]) -> str:
 def run(combination: Combination, tests: Sequence[str]) -> int:
     """Run tests under a combination that this processor has; return the exit code of pytest."""
     own = environment(combination)
-    if combination.compiles:
-        # Two processes that compile the same function at once can crash, so one compiles first.
-        subprocess.run([sys.executable, "-c", _LOAD], env=own, cwd=PROJECT, check=True)
     options = ["-q", "--color=no", "-p", "no:cacheprovider"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, *tests], env=own, cwd=PROJECT, check=False

@@ -166,7 +166,7 @@ def run(
     ends = time.monotonic() + seconds
     waiting, outcomes = iter(todo), []
     for name in OWN:
-        SOLVERS[name].load()  # two processes that compile the same function at once can crash
+        SOLVERS[name].load()  # compile outside the time limit
     idle, busy = [], {}
     try:
         while True:

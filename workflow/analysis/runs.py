@@ -391,8 +391,8 @@ def read_rows(
     A file that lacks a required column or has an invalid row raises a StepError: ``file:line: column: what``.
     """
     with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
-        reader = csv.DictReader(handle)
-        columns = reader.fieldnames or ()
+        reader = csv.reader(handle)
+        columns = next(reader, [])
         lacking = [name for name in required if name not in columns]
         if lacking:
             raise StepError(f"{path}: no column '{lacking[0]}'")
@@ -401,10 +401,11 @@ def read_rows(
         checks = {column: kind for column in columns if (kind := form.kind_of(column)) is not None}
         rows: list[dict[str, str]] = []
         seen: set[tuple[str, ...]] = set()
-        for row in reader:
+        for fields in filter(None, reader):  # without empty lines
             where = f"{path}:{reader.line_num}"
-            if None in row or None in row.values():
+            if len(fields) != len(columns):
                 raise StepError(f"{where}: {len(columns)} columns expected")
+            row = dict(zip(columns, fields, strict=True))
             column = ""
             try:
                 for column, kind in checks.items():

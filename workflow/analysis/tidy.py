@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -103,13 +104,13 @@ def mixed_protocols(rows: Iterable[Mapping[str, str]]) -> str:
 
 def to_csv(rows: Sequence[Mapping[str, object]], leading: Sequence[str] = LEADING) -> str:
     """Return rows as CSV: `leading` columns first, then the others, with dotted ones last and sorted."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = dict.fromkeys(chain.from_iterable(rows))
     plain = [name for name in names if name not in leading and "." not in name]
     dotted = sorted(name for name in names if name not in leading and "." in name)
     out = io.StringIO()
-    writer = csv.DictWriter(out, [*leading, *plain, *dotted], restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns := [*leading, *plain, *dotted])
+    writer.writerows([row.get(name, "") for name in columns] for row in rows)
     return out.getvalue()
 
 

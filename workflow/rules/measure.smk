@@ -2,11 +2,10 @@
 # (config/config.yaml) exceeds 1.
 
 
-# One job for each paper, so that one paper or figure waits only for what it needs. `compiling` is 1 in the profile:
-# a second job would only wait for the lock of the first. Where jobs measure side by side, none does so while another
-# compiles.
+# One job for each paper, so that one paper or figure waits only for what it needs. Where jobs measure side by side,
+# none does so while another compiles.
 rule compile_solvers:
-    """Compiled solvers: made once, alone, so that no timed run compiles anything."""
+    """Compiled solvers: made once, before any timed run, so that none compiles anything."""
     output:
         PLAN.compiled_file,
     log:
@@ -17,8 +16,6 @@ rule compile_solvers:
     conda:
         "../envs/svmrepro.yaml"
     threads: 1 if CONFIG.timed_jobs == 1 else workflow.cores
-    resources:
-        compiling=1,
     params:
         step=step("compile"),
     shell:

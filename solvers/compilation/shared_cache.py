@@ -1,0 +1,72 @@
+"""One cache of compiled code for several processes.
+
+numba gives the code of a new signature the next free number, after it has read which are taken. Two processes
+that compile a function at once can take the same number, and one of them then runs code that was made for
+other arguments. Here only one process at a time adds code of a function. Nor is any code compiled twice: the
+others wait, and load it.
+
+The locks are bytes of a file in the folder of the code. They end with their process. On a system that has no
+such locks, processes must not compile at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_FILE = "compiling.lock"
+
+
+def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[None]]) -> None:
+    """Let processes share the cache of a function that numba compiles.
+
+    It is compiled, or loaded, in the context that ``compiling`` returns.
+    """
+    compile_one, save = function.compile, function._cache.save_overload
+    folder = function._cache.cache_path
+    name = f"{function.py_func.__qualname__} {function.py_func.__code__.co_firstlineno}"
+
+    def compile_in_turn(signature: Any) -> Any:
+        with _alone(folder, f"{name} {signature}"), compiling():
+            return compile_one(signature)
+
+    def save_alone(signature: Any, result: Any) -> None:
+        with _alone(folder, name):
+            save(signature, result)
+
+    function.compile, function._cache.save_overload = compile_in_turn, save_alone
+
+
+@contextmanager
+def _alone(folder: str, what: str) -> Iterator[None]:
+    """Be the only process that does this in a folder."""
+    place = int.from_bytes(sha256(what.encode()).digest()[:7], "big")
+    with suppress(OSError):  # of a file system without locks
+        _lock(folder, "LOCK_EX", place)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            _lock(folder, "LOCK_UN", place)
+
+
+def _lock(folder: str, how: str, place: int) -> None:
+    if fcntl is not None:
+        fcntl.lockf(_lock_file(folder), getattr(fcntl, how), 1, place)
+
+
+@cache
+def _lock_file(folder: str) -> int:
+    """Return the lock file of a folder, open for good: closing it would end all locks of this process."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return os.open(Path(folder, _FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

@@ -1,0 +1,81 @@
+"""Several processes that compile into one cache at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from numba import config
+from svmrepro.solvers.compilation import shared_cache
+
+pytestmark = pytest.mark.skipif(
+    config.DISABLE_JIT or shared_cache.fcntl is None, reason="nothing is compiled, or there are no locks"
+)
+
+SCRIPT = """
+import sys, time
+import numpy as np
+from numba.core.caching import IndexDataCacheFile
+from svmrepro.solvers.compilation.compiled import compiled
+
+load = IndexDataCacheFile._load_index
+
+def slowly(file):
+    found = load(file)
+    time.sleep(0.2)  # as on a busy disk; the other processes read it, too
+    return found
+
+IndexDataCacheFile._load_index = slowly
+
+@compiled()
+def twice(x):
+    return x + x
+
+time.sleep(max(0.0, float(sys.argv[1]) - time.time()))
+for name in sys.argv[2:]:
+    print(twice(np.dtype(name).type(1.5)))
+print(sum(twice.stats.cache_misses.values()))
+"""
+TWICE = {"float64": "3.0", "complex128": "(3+0j)", "int64": "2"}
+
+
+def processes(folder: Path, *types: list[str]) -> list[list[str]]:
+    """Return what processes print that start at once: twice 1.5 by type, and how often they compiled."""
+    script = folder / "twice.py"
+    script.write_text(SCRIPT)
+    own = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    starts = str(time.time() + 3.0)
+    running = [
+        subprocess.Popen([sys.executable, script, starts, *each], env=own, stdout=subprocess.PIPE, text=True)
+        for each in types
+    ]
+    said = [each.communicate()[0].split() for each in running]
+    assert not any(each.returncode for each in running)
+    return said
+
+
+def test_each_gets_the_code_of_its_own_types(tmp_path: Path) -> None:
+    for name, (result, compiled) in zip(TWICE, processes(tmp_path, *([each] for each in TWICE)), strict=True):
+        assert (result, compiled) == (TWICE[name], "1")
+    (later,) = processes(tmp_path, list(TWICE))
+    assert later == [*TWICE.values(), "0"]
+
+
+def test_the_same_code_is_compiled_by_one(tmp_path: Path) -> None:
+    said = processes(tmp_path, ["float64"], ["float64"])
+    assert sorted(said) == [["3.0", "0"], ["3.0", "1"]]
+
+
+@pytest.mark.parametrize("lacking", ["locks", "a folder"])
+def test_without_locks_each_compiles_for_itself(lacking: str, tmp_path: Path, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no locks available")
+
+    monkeypatch.setattr(shared_cache, "_lock" if lacking == "locks" else "_lock_file", refuse)
+    with shared_cache._alone(str(tmp_path), "function"):
+        pass
+    assert not list(tmp_path.iterdir())
