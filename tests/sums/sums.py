@@ -34,7 +34,6 @@ TESTS = ("tests/solvers", "tests/torture")
 QUICK = (
     "tests/solvers/algorithms/test_solvers_cutting_plane.py",
     "tests/solvers/algorithms/test_solvers_squared_hinge.py",
-    "tests/solvers/test_solvers_interpreted.py",
     "tests/solvers/certificate/test_solvers_certificate.py",
     "tests/solvers/certificate/test_solvers_certificate_gap.py",
 )
