@@ -33,7 +33,13 @@ _COMPILED_ANALYSIS = (
     "tests/analysis/artefacts/test_analysis_steps.py",
     "tests/analysis/test_analysis_hardware.py",
 )
-SOLVERS: Commands = (("pytest", "tests/solvers", *_COMPILED_ANALYSIS, "tests/coverage"),)
+ALGORITHMS: Commands = (("pytest", "tests/solvers/algorithms"),)
+SOLVERS: Commands = (
+    (
+        *("pytest", "tests/solvers", "--ignore=tests/solvers/algorithms"),
+        *(*_COMPILED_ANALYSIS, "tests/coverage"),
+    ),
+)
 ANALYSIS: Commands = (
     (
         *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz"),
@@ -56,8 +62,9 @@ REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke", "--tables"),
 #: The tasks of the whole test. They start in this order: the longest first, and those that need compiled code
 #: when others have compiled it.
 TASKS: dict[str, Commands] = {
-    "solvers": SOLVERS,
     "smoke and report": REPORT,
+    "algorithms": ALGORITHMS,
+    "solvers": SOLVERS,
     "analysis": ANALYSIS,
     "engine": ENGINE,
     "docs": DOCS,
