@@ -59,13 +59,13 @@ REFERENCES: Commands = tuple(
 )
 REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke", "--tables"), ("pytest", "tests/report"))
 
-#: The tasks of the whole test. They start in this order: the longest first, and those that need compiled code
-#: when others have compiled it.
+#: The tasks of the whole test in the order in which they start: the longest first, what mostly waits beside
+#: what computes, and late what needs code that others have compiled.
 TASKS: dict[str, Commands] = {
     "smoke and report": REPORT,
     "algorithms": ALGORITHMS,
-    "solvers": SOLVERS,
     "analysis": ANALYSIS,
+    "solvers": SOLVERS,
     "engine": ENGINE,
     "docs": DOCS,
     "references": REFERENCES,
