@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
 from curve_support import experiment, results, run
 from svmrepro.workflow.analysis import fits
 from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.figures import seconds_ratios, style
-from svmrepro.workflow.statistics.intervals import Interval
+from svmrepro.workflow.statistics.intervals import PROCESS_SPREAD, Interval
 from svmrepro.workflow.tables import peers
 
 CONTENDERS = {
@@ -93,6 +95,33 @@ def test_of_very_many_contenders_each_is_compared_with_the_first(monkeypatch):
     assert compared() == {*first, ("mine", "libsvm-dense")}
     monkeypatch.setattr(fits, "_ALL_PAIRS", len(CONTENDERS) - 1)
     assert compared() == first
+
+
+def test_one_pair_at_the_only_size_has_the_scatter_of_other_contenders_repeats():
+    seconds = {"smo-newton": [1.0, 1.2], "libsvm-dense": [5.0, 5.0], "onedal-dense": [50.0], "mine": [80.0]}
+    labels = {name: Contender(name, name) for name in seconds}
+    made = results(
+        [
+            run("set", label, 1000, repeat=repeat, cpu_seconds=each)
+            for label, values in seconds.items()
+            for repeat, each in enumerate(values)
+        ],
+        described := replace(experiment("set"), contenders=labels),
+    )
+    one_pair, repeated = (
+        next(
+            line
+            for line in compare_contenders(made.runs, described)
+            if {line["numerator"], line["denominator"]} == pair and line["quantity"] == "cpu_seconds"
+        )
+        for pair in ({"mine", "onedal-dense"}, {"smo-newton", "libsvm-dense"})
+    )
+    deviation = np.log(1.2) / np.sqrt(2.0) * np.sqrt(1 / 2)  # of two contenders with two repeats each
+    half = np.hypot(4.303 * np.sqrt(2.0) * deviation, 1.96 * PROCESS_SPREAD)
+    assert one_pair["ratio"] in (1.6, 0.625) and one_pair["pairs"] == 1
+    assert np.log(one_pair["high"] / one_pair["ratio"]) == pytest.approx(half, rel=1e-3)
+    assert np.log(one_pair["ratio"] / one_pair["low"]) == pytest.approx(half, rel=1e-3)
+    assert repeated["pairs"] == 2
 
 
 def test_no_two_solvers_look_alike():

@@ -15,6 +15,7 @@ is its inverse. If an experiment has very many contenders, each is compared with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from itertools import combinations, product
@@ -78,6 +79,7 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
     lines: list[Line] = []
     labels = list(experiment.contenders)
     compared = combinations(labels, 2) if len(labels) <= _ALL_PAIRS else product(labels[:1], labels[1:])
+    of_repeats = scatter_of_repeats(runs, experiment)
     for first, second in compared:
         # Another encoding makes another problem.
         if experiment.contenders[first].encoding != experiment.contenders[second].encoding:
@@ -89,8 +91,8 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
                 # Counts do not depend on the process, so a job that was killed and restarted loses no pair.
                 paired[n] = pairs(above, below, quantity, anywhere=True)
             # Counts are exact: one pair is enough. For seconds, a single pair borrows the scatter of other
-            # sizes.
-            scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values())
+            # sizes, or of the other contenders if it has none.
+            scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values()) or of_repeats
             for n, both in paired.items():
                 if both[0]:
                     key = (experiment.paper, experiment.name, n, second, first, quantity)
@@ -101,6 +103,17 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
                     values = (*key, *astuple(found), len(both[0]))
                     lines.append(dict(zip(RATIO_COLUMNS, values, strict=True)))
     return lines
+
+
+def scatter_of_repeats(runs: Runs, experiment: Experiment) -> Scatter | None:
+    """Return the scatter of the log ratio of two single runs, by the repeats of all contenders.
+
+    The two are taken as independent, although a pair shares the slow moments of the machine; so this is wide.
+    """
+    series = (runs.series(experiment.name, label, CPU) for label in experiment.contenders)
+    repeats = [values for by_size in series for values in by_size.values()]
+    found = pooled_scatter((values, [1.0] * len(values)) for values in repeats)
+    return None if found is None else Scatter(math.sqrt(2.0) * found.deviation, found.freedom)
 
 
 _COLUMN_KINDS: Mapping[str, Kind] = {

@@ -159,6 +159,13 @@ class Group:
         return tuple(run for run in here if not run.flagged) or here
 
     @property
+    def seconds_until_stopped(self) -> float | None:
+        """CPU seconds after which the time limit stopped a run; None if none was, or only flagged ones."""
+        here = [run for run in self.runs if self.conditions in (None, run.conditions) and not run.flagged]
+        found = [run.number(CPU) for run in here if run.status == "time_limit"]
+        return next((each for each in found if each), None)
+
+    @property
     def all_flagged(self) -> bool:
         """Whether all timed runs are flagged."""
         return bool(self.timed) and all(run.flagged for run in self.timed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,12 @@ class Finding:
     def interval(self) -> Interval | None:
         """The number; None if not measured."""
         return self.found if isinstance(self.found, Interval) else None
+
+    @property
+    def open_end(self) -> str:
+        """``at least`` or ``at most`` if only that is known of the number, else ""."""
+        low, high = (self.interval.ends if self.interval is not None else None) or (0.0, 0.0)
+        return "at least" if math.isinf(high) else "at most" if math.isinf(low) else ""
 
     @property
     def reason(self) -> str:

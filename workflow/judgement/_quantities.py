@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
-from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes
+from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
 from svmrepro.workflow.judgement import _curve_quantities as curves
@@ -31,6 +31,7 @@ from svmrepro.workflow.statistics import (
     across_processes,
     fit_power_law,
     noise_of_slope,
+    ratio_interval,
 )
 
 
@@ -61,10 +62,18 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
 
 
 def ratio(results: Results, spec: Spec) -> list[Finding]:
-    """Ratio ``above`` / ``below`` of two contenders within one process, ``of`` cpu_seconds or work."""
+    """Ratio ``above`` / ``below`` of two contenders within one process, ``of`` cpu_seconds or work.
+
+    If its time limit stopped one of them, the ratio is at least, or at most, that of the seconds until then;
+    the interval is open on the other side. With ``at: largest``, only sizes count that both have solved.
+    """
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
+    bounded = quantity == CPU and spec.get("at") != "largest"
 
     def look(name: str, row: SizeRow) -> Interval | str:
+        if missing := results.why_any_missing(name, (below, above), row):
+            bound = _bound_of_ratio(results, name, row, above, below) if bounded else None
+            return bound or missing
         found = results.ratio(name, row.size, above, below, quantity)
         return found or "no pair was measured in one process"
 
@@ -74,7 +83,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         found = printed.ratio_of(results.numbers, name, row.n_paper, above, below)
         return None if found is None else found.value
 
-    findings = _by_size(results, spec, (below, above), look, paper=paper, own=True)
+    findings = _by_size(results, spec, (), look, paper=paper, own=True)
     if quantity != CPU:
         return findings
 
@@ -247,6 +256,22 @@ def needs_clock(spec: Spec) -> bool:
     return (
         spec["kind"] in timed and spec.get("of", CPU) in (CPU, grids.PER_ITERATION) and "short_of" not in spec
     )
+
+
+def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> Interval | None:
+    """Return what the time limit of one of two contenders says of the ratio of their seconds."""
+    scatter = scatter_of_repeats(results.runs, results.experiment(name))
+    for label, other in ((above, below), (below, above)):
+        stopped, solved = (results.group(name, each, row.n) for each in (label, other))
+        until, seconds = stopped.seconds_until_stopped, solved.median(CPU)
+        if until is None or seconds is None or scatter is None:
+            continue
+        ratio = across_processes(ratio_interval([until], [seconds], scatter))
+        if ratio.low is not None and label == above:
+            return Interval(ratio.value, ratio.low, math.inf)
+        if ratio.low is not None:
+            return Interval(1.0 / ratio.value, -math.inf, 1.0 / ratio.low)
+    return None
 
 
 def _difference(first: Interval | str, second: Interval | str) -> Interval | str:

@@ -11,6 +11,8 @@ A rule is applied to intervals, not points:
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
 * *not measured here* - with the reason.
 
+Where the time limit stopped a run, the interval of a ratio of seconds has one end only.
+
 A claim may have several findings (experiments, sizes). With ``over: all`` (the default) every finding must
 satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
 ``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured, and
@@ -164,7 +166,8 @@ def _beside(results: Results, spec: Spec) -> str:
 def record(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict with its findings for programs: numbers in full, and where they were measured.
 
-    ``n`` is given if a finding belongs to one size, ``single`` tells a ratio from one pair of runs, and
+    ``low`` or ``high`` alone tells what a limit says of a number that was not measured. ``n`` is given if a
+    finding belongs to one size, ``single`` tells a ratio from one pair of runs, and
     ``contenders`` are those that the quantity names.
     """
     claim, spec = verdict.claim, verdict.claim.quantity
@@ -173,11 +176,12 @@ def record(verdict: Verdict) -> dict[str, Any]:
     for item in verdict.findings:
         interval = item.interval
         low, high = (interval.ends if interval is not None else None) or (None, None)
+        low, high = (None if end is None or math.isinf(end) else end for end in (low, high))
         findings.append(
             {
                 "label": item.label,
                 "verdict": UNMEASURED if interval is None else _finding_verdict(claim, item),
-                "value": None if interval is None else interval.value,
+                "value": None if interval is None or item.open_end else interval.value,
                 "low": low,
                 "high": high,
                 "paper": item.paper,
@@ -217,7 +221,8 @@ def interval_verdict(rule: str, bound: Sequence[float], interval: Interval) -> s
     low, high = interval.ends
     lowest, highest = allowed(rule, bound)
     if rule in ("above", "below"):
-        obeys, breaks = lowest < low and high < highest, high <= lowest or low >= highest
+        obeys = (lowest < low or math.isinf(lowest)) and (high < highest or math.isinf(highest))
+        breaks = high <= lowest or low >= highest
     else:
         obeys, breaks = lowest <= low and high <= highest, high < lowest or low > highest
     return HOLDS if obeys else FAILS if breaks else UNDECIDED
@@ -239,10 +244,8 @@ def combined_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
         spared = int(NEARLY_ALL_SPARES * len(decided))
         return HOLDS if holds >= len(decided) - spared else FAILS if breaks > spared else undecided
     if claim.over == "together" and not breaks and TOO_SMALL not in decided:
-        estimates = [_value(item) for item in findings if item.interval is not None]
-        agreed = all(
-            interval_verdict(claim.relation, claim.bound, Interval.exact(each)) == HOLDS for each in estimates
-        )
+        estimates = [_estimate(item) for item in findings if item.interval is not None]
+        agreed = all(interval_verdict(claim.relation, claim.bound, each) == HOLDS for each in estimates)
         return HOLDS if agreed and len(estimates) >= FEWEST_TOGETHER else UNDECIDED
     return FAILS if breaks else HOLDS if holds == len(decided) else undecided
 
@@ -320,7 +323,7 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
     ):  # undecided findings matter only if there are no violations
         parts.append(f"worst: {_finding(claim, max(others, key=lambda item: _beyond(claim, _value(item))))}")
     low, high = min(measured, key=_value), max(measured, key=_value)
-    ends = [_show(_value(item), claim.unit) for item in (low, high)]
+    ends = [_shown(claim, item) for item in (low, high)]
     whole = f"range {ends[0]} ({low.label}) to {ends[1]} ({high.label})"
     return [*parts, f"all {ends[0]}" if ends[0] == ends[1] else whole]
 
@@ -337,6 +340,20 @@ def _value(finding: Finding) -> float:
     return finding.interval.value
 
 
+def _estimate(finding: Finding) -> Interval:
+    """Return the estimate without its interval, but all that is known where that is open."""
+    assert finding.interval is not None
+    return finding.interval if finding.open_end else Interval.exact(finding.interval.value)
+
+
+def _shown(claim: Claim, finding: Finding) -> str:
+    """Return a number in words: "1.2x", or "at least 3.1x" where a limit stopped a run."""
+    assert finding.interval is not None
+    low, high = finding.interval.ends or (0.0, 0.0)
+    known = {"": finding.interval.value, "at least": low, "at most": high}[finding.open_end]
+    return f"{finding.open_end} {_show(known, claim.unit)}".lstrip()
+
+
 def _beyond(claim: Claim, value: float) -> float:
     """Return how far a value lies beyond the bound of the rule; negative if it satisfies the rule."""
     lowest, highest = allowed(claim.relation, claim.bound)
@@ -346,8 +363,10 @@ def _beyond(claim: Claim, value: float) -> float:
 def _finding(claim: Claim, finding: Finding) -> str:
     interval = finding.interval
     assert interval is not None
-    text = f"{finding.label}: {_show(interval.value, claim.unit)}"
-    if interval.ends is None:
+    text = f"{finding.label}: {_shown(claim, finding)}"
+    if finding.open_end:
+        text += ", by a time limit"
+    elif interval.ends is None:
         text += " (one pair, no interval)" if finding.single else " (no interval)"
     elif interval.low != interval.high:
         text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"

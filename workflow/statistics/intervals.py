@@ -234,9 +234,9 @@ def ratio_interval(
     """Return the median of paired ratios with its interval (see `median_interval`).
 
     Entry i of both sequences comes from the same repeat of the same process, so that temporary slowdowns of
-    the machine affect both. A single pair (long runs are not repeated) has an interval if the `scatter` at
-    the other sizes is known: Student's interval of one ratio. Relative noise decreases with the length of a
-    run, so this interval is conservative. For seconds, callers add what another process changes
+    the machine affect both. A single pair (long runs are not repeated) has an interval if the `scatter` of
+    others is known: Student's interval of one ratio. Relative noise decreases with the length of a run, so
+    this interval is conservative. For seconds, callers add what another process changes
     (`across_processes`).
     """
     if len(numerators) != len(denominators):
