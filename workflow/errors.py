@@ -74,7 +74,8 @@ def run_safely(work: Callable[[], int]) -> int:
     try:
         return work()
     except (StepError, OSError) as error:
-        print(f"error: {one_line(error)}", file=sys.stderr)
+        # At once: `print` writes the end of the line by itself, and `tee` may write an error before that.
+        sys.stderr.write(f"error: {one_line(error)}\n")
         return 1
     except KeyboardInterrupt:
         return 130
