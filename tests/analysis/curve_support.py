@@ -1,4 +1,4 @@
-"""Synthetic runs of experiments over n, C or eps."""
+"""Synthetic runs of experiments over n, C or eps, and claims about them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.configuration.model import Contender, Experiment, Paper
+from svmrepro.workflow.judgement.claims import Claim
 
 CONTENDERS = {name: Contender(name, name, bias=False) for name in ("svmperf", "svmlight", "exact")}
 
@@ -48,3 +49,16 @@ def results(runs: list[MeasuredRun], *experiments: Experiment) -> Results:
     paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
     numbers = PaperNumbers(Path("nowhere"), paper.name)
     return Results(SimpleNamespace(scale="default"), paper, Runs(tuple(runs)), {}, {}, numbers)
+
+
+def claim(**changes: Any) -> Claim:
+    fields = {
+        "id": "c",
+        "kind": "detail",
+        "where": "p. 1",
+        "quote": "q",
+        "reading": "r",
+        "quantity": {},
+        "scales": ("paper",),
+    }
+    return Claim(**fields | {"rule": {"at-least": 1.0}} | changes)

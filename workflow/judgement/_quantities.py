@@ -260,17 +260,18 @@ def needs_clock(spec: Spec) -> bool:
 
 def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> Interval | None:
     """Return what the time limit of one of two contenders says of the ratio of their seconds."""
-    scatter = scatter_of_repeats(results.runs, results.experiment(name))
     for label, other in ((above, below), (below, above)):
         stopped, solved = (results.group(name, each, row.n) for each in (label, other))
         until, seconds = stopped.seconds_until_stopped, solved.median(CPU)
-        if until is None or seconds is None or scatter is None:
+        if until is None or seconds is None:
             continue
+        scatter = scatter_of_repeats(results.runs, results.experiment(name))
         ratio = across_processes(ratio_interval([until], [seconds], scatter))
-        if ratio.low is not None and label == above:
+        if ratio.low is None:
+            return None
+        if label == above:
             return Interval(ratio.value, ratio.low, math.inf)
-        if ratio.low is not None:
-            return Interval(1.0 / ratio.value, -math.inf, 1.0 / ratio.low)
+        return Interval(1.0 / ratio.value, -math.inf, 1.0 / ratio.low)
     return None
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import analysis_support as synthetic
 import pytest
 import yaml
-from curve_support import experiment, results, run
+from curve_support import claim, experiment, results, run
 from msgspec import structs
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import load
@@ -23,7 +23,6 @@ from svmrepro.workflow.judgement.claims import (
     UNASKED,
     UNDECIDED,
     UNMEASURED,
-    Claim,
     EarlierRule,
     read_claims,
 )
@@ -51,19 +50,6 @@ ENTRY = {
     "rule": {"at-least": 1},
     "scales": ["default", "paper"],
 }
-
-
-def claim(**changes):
-    fields = {
-        "id": "c",
-        "kind": "detail",
-        "where": "p. 1",
-        "quote": "q",
-        "reading": "r",
-        "quantity": {},
-        "scales": ("paper",),
-    }
-    return Claim(**fields | {"rule": {"at-least": 1.0}} | changes)
 
 
 def finding(value, low, high):
@@ -472,64 +458,6 @@ def test_a_limit_at_a_smaller_size_counts_as_not_finished():
     found = unfinished(results, {"kind": "unfinished", "experiments": ["e", "f"], "contender": "smo"})
     assert [item.interval and item.interval.value for item in found] == [0.0, 1.0, 1.0, None]
     assert found[-1].reason == "not run: no data"
-
-
-#: Three repeats of one contender take 1 s; a limit stops the other one after 30 s.
-STOPPED = {"status": "time_limit", "reason": "passed its time limit of 30 s", "cpu_seconds": 30.1}
-SLOW = {"kind": "ratio", "experiments": ["set"], "above": "svmlight", "below": "svmperf"}
-FAST = {**SLOW, "above": "svmperf", "below": "svmlight"}
-
-
-def stopped(**changes):
-    perf = [
-        run("set", "svmperf", 1000, repeat=at, cpu_seconds=each) for at, each in enumerate((1.0, 1.1, 1.0))
-    ]
-    described = replace(experiment("set"), sizes=(1000,))
-    return results([*perf, run("set", "svmlight", 1000, **STOPPED | changes)], described)
-
-
-@pytest.mark.parametrize(
-    ("quantity", "rule", "verdict"),
-    [
-        (SLOW, {"at-least": 20}, HOLDS),
-        (SLOW, {"above": 20}, HOLDS),
-        (SLOW, {"at-least": 40}, UNDECIDED),
-        (SLOW, {"at-most": 40}, UNDECIDED),
-        (SLOW, {"below": 20}, FAILS),
-        (SLOW, {"between": (1, 20)}, FAILS),
-        (SLOW, {"between": (1, 40)}, UNDECIDED),
-        (FAST, {"at-most": 0.05}, HOLDS),
-        (FAST, {"below": 0.05}, HOLDS),
-        (FAST, {"at-least": 0.02}, UNDECIDED),
-        (FAST, {"at-least": 0.05}, FAILS),
-        (SLOW | {"at": "largest"}, {"at-least": 20}, UNMEASURED),  # of the sizes that both have solved
-        (SLOW | {"of": "work"}, {"at-least": 20}, UNMEASURED),
-    ],
-)
-def test_a_time_limit_bounds_a_ratio(quantity, rule, verdict):
-    asked = claim(quantity=quantity, rule=rule, unit="x", scales=("default",))
-    assert judge(asked, stopped()).verdict == verdict
-
-
-def test_a_bound_is_told_as_one():
-    judged = judge(claim(quantity=SLOW, unit="x", scales=("default",)), stopped())
-    (found,) = record(judged)["findings"]
-    assert found["value"] is None and found["high"] is None and 20 < found["low"] < 30
-    assert judged.measured == f"set, n = 1,000: at least {found['low']:.3g}x, by a time limit"
-    judged = judge(claim(quantity=FAST, unit="x", scales=("default",)), stopped())
-    (found,) = record(judged)["findings"]
-    assert found["low"] is None and found["high"] > 1 / 30
-    assert "at most 0.0" in judged.measured
-
-
-def test_what_a_disturbed_machine_or_another_limit_stopped_bounds_nothing():
-    asked = claim(quantity=SLOW, unit="x", scales=("default",))
-    for changes in (
-        {"flagged": "true"},
-        {"status": "memory_limit"},
-        {"status": "not_run", "cpu_seconds": ""},
-    ):
-        assert judge(asked, stopped(**changes)).verdict == UNMEASURED
 
 
 def test_means_and_spreads_over_permutations():

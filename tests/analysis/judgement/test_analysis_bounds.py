@@ -1,0 +1,65 @@
+"""What a time limit says of a ratio of seconds."""
+
+from dataclasses import replace
+
+import pytest
+from curve_support import claim, experiment, results, run
+from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED
+from svmrepro.workflow.judgement.verdicts import judge, record
+
+#: Three repeats of one contender take 1 s; a limit stops the other one after 30 s.
+STOPPED = {"status": "time_limit", "reason": "passed its time limit of 30 s", "cpu_seconds": 30.1}
+SLOW = {"kind": "ratio", "experiments": ["set"], "above": "svmlight", "below": "svmperf"}
+FAST = {**SLOW, "above": "svmperf", "below": "svmlight"}
+
+
+def stopped(**changes):
+    perf = [
+        run("set", "svmperf", 1000, repeat=at, cpu_seconds=each) for at, each in enumerate((1.0, 1.1, 1.0))
+    ]
+    described = replace(experiment("set"), sizes=(1000,))
+    return results([*perf, run("set", "svmlight", 1000, **STOPPED | changes)], described)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "rule", "verdict"),
+    [
+        (SLOW, {"at-least": 20}, HOLDS),
+        (SLOW, {"above": 20}, HOLDS),
+        (SLOW, {"at-least": 40}, UNDECIDED),
+        (SLOW, {"at-most": 40}, UNDECIDED),
+        (SLOW, {"below": 20}, FAILS),
+        (SLOW, {"between": (1, 20)}, FAILS),
+        (SLOW, {"between": (1, 40)}, UNDECIDED),
+        (FAST, {"at-most": 0.05}, HOLDS),
+        (FAST, {"below": 0.05}, HOLDS),
+        (FAST, {"at-least": 0.02}, UNDECIDED),
+        (FAST, {"at-least": 0.05}, FAILS),
+        (SLOW | {"at": "largest"}, {"at-least": 20}, UNMEASURED),  # of the sizes that both have solved
+        (SLOW | {"of": "work"}, {"at-least": 20}, UNMEASURED),
+    ],
+)
+def test_a_time_limit_bounds_a_ratio(quantity, rule, verdict):
+    asked = claim(quantity=quantity, rule=rule, unit="x", scales=("default",))
+    assert judge(asked, stopped()).verdict == verdict
+
+
+def test_a_bound_is_told_as_one():
+    judged = judge(claim(quantity=SLOW, unit="x", scales=("default",)), stopped())
+    (found,) = record(judged)["findings"]
+    assert found["value"] is None and found["high"] is None and 20 < found["low"] < 30
+    assert judged.measured == f"set, n = 1,000: at least {found['low']:.3g}x, by a time limit"
+    judged = judge(claim(quantity=FAST, unit="x", scales=("default",)), stopped())
+    (found,) = record(judged)["findings"]
+    assert found["low"] is None and found["high"] > 1 / 30
+    assert "at most 0.0" in judged.measured
+
+
+def test_what_a_disturbed_machine_or_another_limit_stopped_bounds_nothing():
+    asked = claim(quantity=SLOW, unit="x", scales=("default",))
+    for changes in (
+        {"flagged": "true"},
+        {"status": "memory_limit"},
+        {"status": "not_run", "cpu_seconds": ""},
+    ):
+        assert judge(asked, stopped(**changes)).verdict == UNMEASURED
