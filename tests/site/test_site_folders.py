@@ -18,7 +18,8 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.site.pages import templates, write_site
 from svmrepro.workflow.site.records import packed_records, run_records, script
-from svmrepro.workflow.site.shown_run import expand, read_folder, unfinished
+from svmrepro.workflow.site.run_folders import expand, unfinished
+from svmrepro.workflow.site.shown_run import read_folder
 from svmrepro.workflow.site.tables_from_html import parse_table, read_table
 from svmrepro.workflow.steps import overview
 from svmrepro.workflow.tables.layout.writers import to_html

@@ -4,6 +4,7 @@
 
 pages             writes the pages: of a run, a paper, a claim, a figure, a table, an experiment, two runs
 shown_run         what is on them, read from a run's folder: papers, claims, tables, figures, measurements
+run_folders       the folders and archives of runs at a place
 tables_from_html  a table read back from its HTML page
 records           measurements with the line of JSON that each came from
 timing_record     what measurements recorded of their machine and of noise

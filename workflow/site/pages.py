@@ -42,16 +42,9 @@ from svmrepro.workflow.number_text import plural, significant
 from svmrepro.workflow.site.glossary import read_glossary
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
+from svmrepro.workflow.site.run_folders import expand, find_folders, unfinished
 from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
-from svmrepro.workflow.site.shown_run import (
-    ShownPaper,
-    ShownRun,
-    expand,
-    find_folders,
-    mark,
-    read_folder,
-    unfinished,
-)
+from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, mark, read_folder
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
 from svmrepro.workflow.surroundings import flagged_runs
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell

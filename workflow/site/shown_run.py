@@ -19,10 +19,8 @@ from typing import Any
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU, read_rows
-from svmrepro.workflow.archives import unpack
-from svmrepro.workflow.configuration import Config, as_called, load_config, read_config
-from svmrepro.workflow.configuration.model import DEFAULT_SCALE
-from svmrepro.workflow.configuration.paths import AGAIN, papers_in
+from svmrepro.workflow.configuration import Config, load_config, read_config
+from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
@@ -36,6 +34,7 @@ from svmrepro.workflow.site.records import (
     reference_records,
     run_records,
 )
+from svmrepro.workflow.site.run_folders import address
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
@@ -408,55 +407,7 @@ def read_folder(folder: Path, slug: str = "") -> ShownRun:
     check = folder / "check.json"
     record = _json(check) if check.is_file() else {}
     record.pop("rows", None)
-    return ShownRun(folder, slug or _slug(folder), reference, record)
-
-
-def find_folders(project: Path) -> list[Path]:
-    """Return the folders of all runs and references of a project, the latest run first."""
-    results = project / "results"
-    runs = [path for path in results.glob("*") if path.name != "reference" and _has_results(path)]
-    runs.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    return [*runs, *sorted(path for path in (results / "reference").glob("*") if _has_results(path))]
-
-
-def unfinished(place: Path) -> list[str]:
-    """Say of each run at a place, or in it, that is left out because no paper is finished, how to show it."""
-    said = []
-    for run in (place, *sorted(place.glob("*"))):
-        papers = sorted(path.name for path in (run / "journal").glob("*"))
-        if papers and not _has_results(run):
-            scale = "" if run.name == DEFAULT_SCALE else f" --scale {run.name}"
-            command = as_called(f"`./run{scale} {papers[0]}`")
-            said.append(f"{run} is left out: only experiments and no whole paper; {command} completes one")
-    return said
-
-
-def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
-    """Return the runs at a place, each with its name in addresses, or "" for that of its folder.
-
-    The place is a run's folder, an archive of ``svmrepro publish``, or a folder with several of these.
-    Archives are unpacked below `unpacked`.
-    """
-    if place.is_file() and place.suffix == ".zip":
-        return [(unpack(place, unpacked), _slug(Path(place.stem)))]
-    if not place.is_dir():
-        raise StepError(f"{place} is neither a folder nor an archive of a run")
-    if _has_results(place):
-        return [(place, "")]
-    # Left out: tables that were made again, archives unpacked for a comparison, and the papers of a run.
-    inside = sorted(
-        path
-        for path in (*place.glob("*"), *place.glob("*/*"))
-        if not re.match(rf"{AGAIN}$|{AGAIN}/|\.", path.relative_to(place).as_posix())
-        and not (path.parent / "journal").is_dir()
-        and _has_results(path)
-        and not _has_results(path.parent)
-    )
-    archives = [run for path in sorted(place.glob("*.zip")) for run in expand(path, unpacked)]
-    if not inside and not archives:
-        what = f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)"
-        raise StepError(next(iter(unfinished(place)), what))
-    return [*((path, "") for path in inside), *archives]
+    return ShownRun(folder, slug or address(folder), reference, record)
 
 
 def _measured_scale(folder: Path) -> str:
@@ -466,18 +417,6 @@ def _measured_scale(folder: Path) -> str:
             for row in csv.DictReader(stream):
                 return row.get("scale") or ""
     return ""
-
-
-def _has_results(folder: Path) -> bool:
-    try:
-        return folder.is_dir() and bool(papers_in(folder))
-    except StepError:
-        return False
-
-
-def _slug(folder: Path) -> str:
-    parts = [part for part in folder.parts[-2:] if part != "results"]
-    return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(parts)).strip("-.") or "run"
 
 
 def _ordered(paths: Iterable[Path], known: Sequence[str]) -> list[Path]:

@@ -1,0 +1,73 @@
+"""Where runs are: the folders and archives that a page is made of."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from svmrepro.workflow.archives import unpack
+from svmrepro.workflow.configuration import as_called
+from svmrepro.workflow.configuration.model import DEFAULT_SCALE
+from svmrepro.workflow.configuration.paths import AGAIN, papers_in
+from svmrepro.workflow.errors import StepError
+
+
+def find_folders(project: Path) -> list[Path]:
+    """Return the folders of all runs and references of a project, the latest run first."""
+    results = project / "results"
+    runs = [path for path in results.glob("*") if path.name != "reference" and _has_results(path)]
+    runs.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    return [*runs, *sorted(path for path in (results / "reference").glob("*") if _has_results(path))]
+
+
+def unfinished(place: Path) -> list[str]:
+    """Say of each run at a place, or in it, that is left out because no paper is finished, how to show it."""
+    said = []
+    for run in (place, *sorted(place.glob("*"))):
+        papers = sorted(path.name for path in (run / "journal").glob("*"))
+        if papers and not _has_results(run):
+            scale = "" if run.name == DEFAULT_SCALE else f" --scale {run.name}"
+            command = as_called(f"`./run{scale} {papers[0]}`")
+            said.append(f"{run} is left out: only experiments and no whole paper; {command} completes one")
+    return said
+
+
+def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
+    """Return the runs at a place, each with its name in addresses, or "" for that of its folder.
+
+    The place is a run's folder, an archive of ``svmrepro publish``, or a folder with several of these.
+    Archives are unpacked below `unpacked`.
+    """
+    if place.is_file() and place.suffix == ".zip":
+        return [(unpack(place, unpacked), address(Path(place.stem)))]
+    if not place.is_dir():
+        raise StepError(f"{place} is neither a folder nor an archive of a run")
+    if _has_results(place):
+        return [(place, "")]
+    # Left out: tables that were made again, archives unpacked for a comparison, and the papers of a run.
+    inside = sorted(
+        path
+        for path in (*place.glob("*"), *place.glob("*/*"))
+        if not re.match(rf"{AGAIN}$|{AGAIN}/|\.", path.relative_to(place).as_posix())
+        and not (path.parent / "journal").is_dir()
+        and _has_results(path)
+        and not _has_results(path.parent)
+    )
+    archives = [run for path in sorted(place.glob("*.zip")) for run in expand(path, unpacked)]
+    if not inside and not archives:
+        what = f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)"
+        raise StepError(next(iter(unfinished(place)), what))
+    return [*((path, "") for path in inside), *archives]
+
+
+def address(folder: Path) -> str:
+    """Return the name of a run's pages in addresses."""
+    parts = [part for part in folder.parts[-2:] if part != "results"]
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(parts)).strip("-.") or "run"
+
+
+def _has_results(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and bool(papers_in(folder))
+    except StepError:
+        return False
