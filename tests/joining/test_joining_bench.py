@@ -1,5 +1,6 @@
 """The command bench: its settings, its mistakes, and a whole bench of two solvers on a table."""
 
+import importlib
 import math
 import os
 import re
@@ -146,22 +147,34 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     )
 
 
-def test_a_bench_from_python_is_that_of_the_command(table, tmp_path, monkeypatch, capsys):
+def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", "")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "own_package.py").write_text(SOLVER)
+    sys.path.insert(0, str(tmp_path))
+    train = importlib.import_module("own_package").train
     solvers = ["own_package:train", "own_package:refuse", "libsvm"]
     settings = {"labels": {0: -1, 1: 1}, "options": {"cache_mb": 20}, "gamma": np.float64(0.5)}
-    found, figure = bench(solvers, table, **settings)
+    rows = np.loadtxt(table, delimiter=",", skiprows=1)
+    found, figure = bench([train, *solvers[1:]], {"mine": (rows[:, :3], rows[:, 3])}, **settings)
     labels = ["LIBSVM, dense", "LIBSVM, sparse", "own_package.train", "own_package.refuse"]
     assert found.contender.tolist() == labels
     assert (found.gap[:3].abs() < 1e-2).all() and math.isnan(found.seconds[3])
     assert figure == tmp_path / "bench" / "mine" / "figure.png" and figure.is_file()
     assert "bench: own_package.refuse solved none of 3 runs" in capsys.readouterr().err
     before = rows_of(figure.with_name("measurements.csv"))
-    words = ["-d", str(table), "--labels", "0:-1,1:1", "--option", "cache_mb=20", "--gamma", "0.5"]
+    words = [
+        "-d",
+        "bench/mine/arrays/mine.npz",
+        "--labels",
+        "0:-1,1:1",
+        "--option",
+        "cache_mb=20",
+        "--gamma",
+        "0.5",
+    ]
     assert main(["bench", *words, *(word for name in solvers for word in ("-s", name))]) == 1
     assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
 
@@ -173,6 +186,10 @@ def test_a_bench_from_python_is_that_of_the_command(table, tmp_path, monkeypatch
         ({"C": -1}, "--C: must be positive, not -1"),
         ({"solvers": "smo-newtn"}, "--solver smo-newtn: no package declares the solver"),
         ({"data": "gone.csv"}, "--data: gone.csv is neither a file nor a data set"),
+        ({"data": {"mine": [[1.0, 2.0]]}}, "data['mine']: (X, y) expected, not list"),
+        ({"data": {"mine": ([["a"]], [1])}}, "data['mine']: X: numbers expected, not <U1"),
+        ({"data": {"my/set": ([[1.0]], [1])}}, "data['my/set']: a name of letters, digits,"),
+        ({"solvers": lambda problem, eps, time_limit: None}, "solvers: <function <lambda>"),
     ],
 )
 def test_mistakes_in_a_call_name_the_option(settings, said, tmp_path, monkeypatch):

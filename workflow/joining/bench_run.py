@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,24 +44,26 @@ class BenchResult(NamedTuple):
 
 
 def bench(
-    solvers: str | Sequence[str] = (),
-    data: str | Path | Sequence[str | Path] = (),
+    solvers: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = (),
+    data: str | Path | Sequence[str | Path] | Mapping[str, tuple[Any, Any]] = (),
     output: str | Path | None = None,
     **settings: Any,
 ) -> BenchResult:
     """Measure solvers side by side, as the command ``bench`` does.
 
     What an earlier call or the command measured with the same settings in the same folder is not measured
-    again. Runs are in processes of their own, so a solver of yours is a function of a module or a package;
-    one that is defined in a notebook is not found. Progress goes to standard error.
+    again. Runs are in processes of their own, so a solver of yours must be a function of a module or a
+    package: one that is defined in a notebook cannot be found. Progress goes to standard error.
 
     Parameters
     ----------
     solvers
-        Names: ``package.module:function``, an entry point, or a known solver. Yours join all peers; if known
-        ones are named too, only those named take part.
+        A function, or names: ``package.module:function``, an entry point, or a known solver. Yours join all
+        peers; if known ones are named too, only those named take part.
     data
-        Files (LIBSVM, CSV, NPZ) or names of data sets; without any, generated sets.
+        Arrays by a name of your choice, ``{"mine": (X, y)}``: X of shape (n, d), dense or sparse, and y of
+        shape (n,), which are stored in the folder. Or files (LIBSVM, CSV, NPZ) or names of data sets;
+        without any, generated sets.
     output
         Folder of the results, by default ``bench/<name of the data>``.
     **settings
@@ -88,14 +90,28 @@ def bench(
     """
     import pandas as pd
 
-    names = [solvers] if isinstance(solvers, str) else solvers
-    sources = [data] if isinstance(data, str | Path) else data
+    several = [solvers] if isinstance(solvers, str) or callable(solvers) else solvers
+    names = [each if isinstance(each, str) else _name_of(each) for each in several]
+    sources = [data] if isinstance(data, str | Path) else list(data)
     # As YAML writes them.
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in settings.items()}
     folder = bench_settings.folder_of(sources, output)
+    if isinstance(data, Mapping):
+        sources = [bench_settings.store_arrays(name, data[name], folder / "arrays") for name in data]
     for line in run_bench(Bench(names, sources, **plain), folder).failures:
         say(line)
     return BenchResult(pd.read_csv(folder / "table.csv"), (folder / "figure.png").absolute())
+
+
+def _name_of(solver: Callable[..., Any]) -> str:
+    """Return the name by which other processes find a function."""
+    module, name = getattr(solver, "__module__", None), getattr(solver, "__qualname__", "<>")
+    if module in (None, "__main__") or not name.isidentifier():
+        raise StepError(
+            f"solvers: {solver!r}: the processes that measure find only functions at the top level of a "
+            "module; write it into a file, and import it"
+        )
+    return f"{module}:{name}"
 
 
 def run_bench(wanted: Bench, folder: Path) -> BenchFiles:

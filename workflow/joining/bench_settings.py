@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.datasets.yaml_checks import did_you_mean
@@ -118,6 +119,24 @@ def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> P
         return callers_folder.made(output)
     joined = "-".join(Path(name).stem for name in data) or "generated"
     return Path("bench") / (re.sub(r"[^A-Za-z0-9._-]+", "-", joined)[:60].strip("-.") or "data")
+
+
+def store_arrays(name: str, arrays: Any, folder: Path) -> Path:
+    """Write a caller's ``(X, y)`` as an NPZ file, whose reader checks their values; return its path."""
+    try:
+        X, y = arrays
+    except (TypeError, ValueError):
+        raise StepError(f"data[{name!r}]: (X, y) expected, not {type(arrays).__name__}") from None
+    X, y = X.tocsr() if sparse.issparse(X) else np.asarray(X), np.asarray(y)
+    for array, what in ((X, "X"), (y, "y")):
+        if array.dtype.kind not in "biuf":
+            raise StepError(f"data[{name!r}]: {what}: numbers expected, not {array.dtype}")
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
+        raise StepError(f"data[{name!r}]: a name of letters, digits, '.', '_' and '-' expected")
+    path = folder.absolute() / f"{name}.npz"
+    with atomic_path(path) as temporary:
+        write_npz(temporary, X, y)
+    return path
 
 
 def read_data(bench: Bench, folder: Path) -> list[BenchData]:
