@@ -23,6 +23,9 @@ ROOT = config_dir().parent
 
 STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 
+#: Seconds in which the steps under way end after Ctrl-C in a terminal, which reaches them, too.
+GRACE = 2.0
+
 
 def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
     """Add the options of all commands that run the workflow, and describe their targets."""
@@ -206,16 +209,22 @@ def _explain_termination(say: Callable[[str], None], met: list[int]) -> None:
 def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
     """Record interrupts, which Snakemake reports as failures, and call `stop` at the first.
 
-    A second one while jobs are being stopped changes nothing; a third one ends the process.
+    Snakemake waits for the steps under way. `kill -INT` does not reach them, so that those that have not
+    ended after `GRACE` seconds are interrupted from here. A second interrupt while jobs are being stopped
+    changes nothing; a third one ends the process.
     """
     import signal
+    import threading
 
     met: list[int] = []
+    later = threading.Timer(GRACE, _interrupt_steps)
+    later.daemon = True
 
     def handler(number: int, frame: Any) -> None:
         met.append(number)
         if len(met) == 1:
             stop()
+            later.start()
             signal.default_int_handler(number, frame)
         elif len(met) > 2:
             os._exit(130)
@@ -228,7 +237,18 @@ def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
         if not met:
             raise
     finally:
+        later.cancel()
         signal.signal(signal.SIGINT, before)
+
+
+def _interrupt_steps() -> None:
+    import signal
+
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
