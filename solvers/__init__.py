@@ -11,7 +11,7 @@ True
 Importing this package loads no compiled code; the first ``solve`` does. ``SVMClassifier``, an estimator
 based on ``solve``, needs scikit-learn, which is imported on first use.
 
-The modules and packages, from the interface down:
+The modules and packages, in reading order, from what users call to what solvers are built on:
 
 sklearn_classifier   ``SVMClassifier``
 conformance          checks for a solver of your own

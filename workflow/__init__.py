@@ -1,10 +1,10 @@
 """The workflow: from a configuration to tables, figures and verdicts. Imports point upwards in this list.
 
-errors          failures outside the program's control, reported in one line
+errors          failures due to configuration, disk or data, reported in one line
 files           files that are either complete or absent
 archives        published runs as archives
 locks           locks between processes
-fingerprints    decides when a result is out of date
+fingerprints    of the code behind results: another one puts a result out of date
 number_text     formatting of numbers
 from_source     makes ``svmrepro`` importable from a clone, without an installation
 statistics/     intervals, exponents, paired tests
@@ -15,15 +15,15 @@ measurement/    one contender on one problem
 analysis/       from records to estimates with intervals
 judgement/      claims, verdicts, and the comparison with a reference run
 tables/         one module per kind of table
-figures/        one module per kind of figure
+figures/        the builders of all kinds of figure
 comparison/     two runs side by side
 site/           the result site
 steps/          commands that Snakemake runs: ``python -m svmrepro.workflow.steps.<step>``
 graph/          builds the job graph for the Snakefile
-running/        Snakemake is called for a run; its cost, and where it stands
+running/        calls Snakemake for a run, and shows its cost and progress
 joining/        your own solvers and data: benches, skeletons for ``svmrepro new``, published runs
 commands/       the command line ``svmrepro``
-rules/, report/  Snakemake's rules, and the captions of its report
+rules/, report/  Snakemake's rules, and the explanations in its report
 envs/           the conda environment that the rules name
 templates/      HTML templates and styles
 """

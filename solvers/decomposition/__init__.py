@@ -1,12 +1,12 @@
 """Decomposition: SMO over maximal violating pairs, with planning ahead or Newton steps, and SVM-light.
 
 second_order             SMO with second-order working sets, and planning ahead (solvers smo2 and pasmo)
-_second_order_iteration  its iteration: working set, step, update
-_planned_step            planning ahead: the planned step (Algorithm 4), earlier sets as candidates (3)
-_pair_state              its state
+_second_order_iteration  an iteration of `second_order`: working set, step, update
+_planned_step            planning ahead: the planned step (Algorithm 4), earlier sets as candidates (3, 5)
+_pair_state              the state of `second_order`
 _pair_selection          the scans that select a working set and update the gradient
 _fixed_gradient          the gradient in 32-bit fixed point, for rows of distances or in single precision
-_shrinking               which examples leave the active set, and the order; return: _restoring
+_shrinking               which examples leave the active set, and its order; `_restoring` brings them back
 _gradient_rows           the gradient from many kernel rows at once
 _restoring               the gradient computed anew, and refined where rows are in single precision
 _rows_ahead              kernel rows computed together with one that is requested

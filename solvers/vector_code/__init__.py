@@ -1,4 +1,4 @@
-"""Loops over many numbers in the processor's vector registers, written as LLVM code.
+"""Loops over many numbers in the processor's vector registers (AVX-512, AVX2), written as LLVM code.
 
 vector_loops      dot products and exponentials
 gaussian_tiles    Gaussian kernel values in single precision

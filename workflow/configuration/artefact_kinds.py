@@ -1,7 +1,7 @@
 """Kinds of tables and figures: the ``kind`` in an artefact's entry, and the function that builds it.
 
-To add a kind, write a module with a :class:`Builder`, add a line to `TABLES` or `FIGURES` below, and a
-caption for the report, ``workflow/report/<kind>.rst``. Modules are listed by name and imported only when
+To add a kind, write a module with a :class:`Builder`, add a line to `TABLES` or `FIGURES` below, and an
+explanation for the report, ``workflow/report/<kind>.rst``. Modules are listed by name and imported only when
 needed. A change in one kind then remakes only that kind, and no step loads the others.
 """
 

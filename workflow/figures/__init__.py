@@ -1,4 +1,4 @@
-"""Figures: one module per kind; `svmrepro.workflow.configuration.artefact_kinds` lists them.
+"""The builders of figures; `svmrepro.workflow.configuration.artefact_kinds` says which makes which kind.
 
 style                looks: colours, markers and lines of the contenders, sizes, fonts; saving
 axes                 logarithmic axes, labels of panels, what lies outside

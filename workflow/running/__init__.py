@@ -1,4 +1,4 @@
-"""A run of the workflow: Snakemake is called, and the terminal shows what the run costs and where it stands.
+"""Calls Snakemake for a run, and shows its cost and progress on the terminal.
 
 snakemake_call  calls Snakemake in this process; the options that all such commands share
 single_options  an option that may be given once
