@@ -91,7 +91,8 @@ def test_seconds_at_two_points_are_paired_repeat_by_repeat():
     points = {point.x: point.y for point in curve(found, "set", "svmlight", "eps", {"over_at": 0.001})}
     assert points[0.5].value == pytest.approx(0.5)
     assert points[0.5].low is not None and points[0.5].low > 0.4 and points[0.5].high < 0.7
-    assert points[0.1].value == pytest.approx(0.75) and points[0.1].low is None  # a single run
+    # A single run, with the scatter of the repeats at the other points: a factor of 8.7 either way.
+    assert points[0.1].value == pytest.approx(0.75) and 0.05 < points[0.1].low < 0.1
 
 
 def test_claims_take_slopes_and_values():

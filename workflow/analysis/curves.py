@@ -26,10 +26,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from svmrepro.workflow.analysis.fits import scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU, Group, pairs, processes
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.statistics import Fit, Interval, across_processes, fit_power_law, median_interval
+from svmrepro.workflow.statistics import (
+    Fit,
+    Interval,
+    Scatter,
+    across_processes,
+    fit_power_law,
+    ratio_interval,
+)
 
 AXES = {"n": "training examples", "C_total": "C (n times the bound of a multiplier)", "eps": "ε"}
 """Parameter -> axis label."""
@@ -78,10 +86,12 @@ def curve(
         places = [place for place in places if place[1] is None]
     else:
         places = [place for place in places if place[0] == places[-1][0]]
+    # A single pair of seconds borrows the scatter of all repeats, as a ratio over n does.
+    scatter = scatter_of_repeats(results.runs, results.experiment(experiment)) if column == CPU else None
     found: dict[float, Point] = {}
     for n, point in places:
         own, other = groups[n, point], _other(others, (n, point), quantity)
-        value = _value(own, other, column, quantity)
+        value = _value(own, other, column, quantity, scatter)
         if value is not None:
             at = float(n) if x == "n" or point is None else point
             found[at] = Point(at, value, n, point, _timed(own, other, column, quantity))
@@ -151,7 +161,9 @@ def _best(groups: Mapping[Place, Group], places: list[Place], column: str) -> li
     return [place for _, place in best.values()]
 
 
-def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, Any]) -> Interval | None:
+def _value(
+    own: Group, other: Group | None, column: str, quantity: Mapping[str, Any], scatter: Scatter | None
+) -> Interval | None:
     """Return a quantity of runs, relative to others where it asks for that; None if not measured."""
     unit = 100 if quantity.get("of") == PERFORMANCE else 1
     if "short_of" in quantity and other is not None:
@@ -161,7 +173,7 @@ def _value(own: Group, other: Group | None, column: str, quantity: Mapping[str, 
         above, below = pairs(own, other, column)
         if not above:
             return None
-        found = median_interval([a / b for a, b in zip(above, below, strict=True)])
+        found = ratio_interval(above, below, scatter)
         return across_processes(found, processes(own, other)) if column == CPU else found
     if other is None and unit == 1:
         return own.interval(column)

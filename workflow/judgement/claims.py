@@ -102,6 +102,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unit: Literal["", "%", "x"] = ""  # plain numbers, percentages, factors
     beside: str = ""  # the claim about the same sentence with which this one is shown
     because: str = ""  # why a claim by construction cannot fail
+    restates: bool = False  # the rule is a printed number with a margin, so the paper's cannot fail it
     # Fewest examples that decide; "paper": the largest size that the paper prints for the experiment.
     decisive: int | Literal["paper"] | dict[str, int] = 0
     earlier: EarlierRule | None = None

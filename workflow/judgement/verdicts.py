@@ -114,7 +114,7 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
 
 def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
     """Return the verdict on the paper's printed numbers, and these numbers in words."""
-    asked = PRINTED.get(claim.quantity["kind"])
+    asked = None if claim.restates else PRINTED.get(claim.quantity["kind"])
     findings = asked(numbers, claim.quantity) if asked is not None else []
     if not findings:
         return UNASKED, ""

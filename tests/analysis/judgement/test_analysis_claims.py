@@ -262,10 +262,11 @@ TABLES = {
 }
 
 
-def on_paper(folder, rule, over="all", **quantity):
+def on_paper(folder, rule, over="all", restates=False, **quantity):
     for table, text in TABLES.items():
         (folder / f"toy_{table}.csv").write_text(text)
-    return judge_printed(claim(quantity=quantity, rule=rule, over=over), PaperNumbers(folder, "toy"))[0]
+    asked = claim(quantity=quantity, rule=rule, over=over, restates=restates)
+    return judge_printed(asked, PaperNumbers(folder, "toy"))[0]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +328,9 @@ def on_paper(folder, rule, over="all", **quantity):
     ],
 )
 def test_rules_are_put_to_the_printed_numbers(tmp_path, quantity, rule, verdict):
-    assert on_paper(tmp_path, rule, **{"experiments": ["power"], **quantity}) == verdict
+    quantity = {"experiments": ["power"], **quantity}
+    assert on_paper(tmp_path, rule, **quantity) == verdict
+    assert on_paper(tmp_path, rule, restates=True, **quantity) == UNASKED
 
 
 @pytest.mark.parametrize(
