@@ -51,9 +51,11 @@ def compiled(
         if overflows and config.DISABLE_JIT:
             function = np.errstate(over="ignore")(function)
         at_once = [] if choice else list(signatures)
-        with _cache_folder():
+        with _cache_folder() as folder:
             made = njit(cache=True, **fixed)(function)
         if hasattr(made, "compile"):  # else numba's JIT is off
+            if not Path(made._cache.cache_path).is_relative_to(folder):
+                made._cache.disable()  # numba could not write there, and would use the folder of the source
             share_cache(made, _compiling)
             for signature in at_once:
                 made.compile(signature)
@@ -129,18 +131,19 @@ def first_class(*functions: Any) -> Any:
 
 
 @contextmanager
-def _cache_folder() -> Iterator[None]:
+def _cache_folder() -> Iterator[str]:
     """Cache machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
 
     By default numba caches the code beside a function's source and does not notice changes in functions
-    called from other modules. With a new folder for every state of the source, no stale code is used.
+    called from other modules. With a new folder for every state of the source, no stale code is used. The
+    folder's name is yielded.
     """
     before = config.CACHE_DIR
     if not before:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         config.CACHE_DIR = str(Path(home) / "svmrepro" / f"compiled-{fingerprint_all()}")
     try:
-        yield
+        yield config.CACHE_DIR
     finally:
         config.CACHE_DIR = before
 

@@ -6,7 +6,11 @@ other arguments. Here only one process at a time adds code of a function. Nor is
 others wait, and load it.
 
 The locks are bytes of a file in the folder of the code. They end with their process. On a system that has no
-such locks, processes must not compile at once.
+such locks, processes may compile the same code.
+
+numba also names a file in its index before it writes the file, and begins again with number 1 when the source
+has another date or comment. A process that ends in between would leave an index that names an old file, with
+code for other arguments. Here no two files ever have the same name.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 try:
     import fcntl
@@ -33,7 +38,9 @@ def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[No
     It is compiled, or loaded, in the context that ``compiling`` returns.
     """
     compile_one, save = function.compile, function._cache.save_overload
-    folder = function._cache.cache_path
+    file = function._cache._cache_file
+    folder = function._cache.cache_path if function._cache._enabled else ""
+    pattern = file._data_name_pattern
     name = f"{function.py_func.__qualname__} {function.py_func.__code__.co_firstlineno}"
 
     def compile_in_turn(signature: Any) -> Any:
@@ -42,6 +49,7 @@ def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[No
 
     def save_alone(signature: Any, result: Any) -> None:
         with _alone(folder, name):
+            file._data_name_pattern = pattern.replace("{number:d}", uuid4().hex[:16])
             save(signature, result)
 
     function.compile, function._cache.save_overload = compile_in_turn, save_alone
@@ -49,7 +57,7 @@ def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[No
 
 @contextmanager
 def _alone(folder: str, what: str) -> Iterator[None]:
-    """Be the only process that does this in a folder."""
+    """Be the only process that does this in a folder; "" is no folder."""
     place = int.from_bytes(sha256(what.encode()).digest()[:7], "big")
     with suppress(OSError):  # of a file system without locks
         _lock(folder, "LOCK_EX", place)
@@ -61,7 +69,7 @@ def _alone(folder: str, what: str) -> Iterator[None]:
 
 
 def _lock(folder: str, how: str, place: int) -> None:
-    if fcntl is not None:
+    if fcntl is not None and folder:
         fcntl.lockf(_lock_file(folder), getattr(fcntl, how), 1, place)
 
 

@@ -70,6 +70,51 @@ def test_the_same_code_is_compiled_by_one(tmp_path: Path) -> None:
     assert sorted(said) == [["3.0", "0"], ["3.0", "1"]]
 
 
+LATER = """
+import sys
+import numpy as np
+from numba.core.caching import IndexDataCacheFile
+from svmrepro.solvers.compilation.compiled import compiled
+
+def full(file, name, data):
+    raise OSError("no space left on device")
+
+@compiled()
+def twice(x):
+    return x + x
+
+if sys.argv[2:]:
+    IndexDataCacheFile._save_data = full
+print(twice(np.dtype(sys.argv[1]).type(3.5)))
+"""
+
+
+def ran_alone(folder: Path, *words: str, **own: str) -> str:
+    """Run the script and return what it prints."""
+    command = [sys.executable, folder / "later.py", *words]
+    return subprocess.run(
+        command, env={**os.environ, **own}, capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+def test_an_index_without_its_file_finds_no_code_of_other_types(tmp_path: Path) -> None:
+    own = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    script = tmp_path / "later.py"
+    script.write_text(LATER)
+    assert ran_alone(tmp_path, "int64", **own) == "6"
+    script.write_text(f"{LATER}# a comment: numba begins a new index\n")
+    assert ran_alone(tmp_path, "float64", "full", **own) == ""
+    assert ran_alone(tmp_path, "float64", **own) == "7.0"
+
+
+def test_where_no_cache_can_be_written_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "later.py").write_text(LATER)
+    (tmp_path / "file").touch()
+    own = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path / "file")}
+    assert ran_alone(tmp_path, "float64", **own) == "7.0"
+    assert not list(tmp_path.rglob("*.nb[ic]")) and not list(tmp_path.rglob("*.lock"))
+
+
 @pytest.mark.parametrize("lacking", ["locks", "a folder"])
 def test_without_locks_each_compiles_for_itself(lacking: str, tmp_path: Path, monkeypatch) -> None:
     def refuse(*_: object) -> None:
