@@ -403,17 +403,25 @@ def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int
     drawn = np.sort(np.random.default_rng(seed).choice(n, size=sample, replace=False))
     g = kernel_sums(problem.kernel, problem.X[drawn], problem.X, signed)
     seen = _Margins(problem, solution, drawn, g)
-    scale, parts, doubt = n / sample, seen.gaps(), math.log(2.0 / _DOUBT)
-    quadratic = scale * exact_sum(signed[drawn] * g.value)
-    if problem.kernel.may_be_indefinite:
-        output = exact_sum(alpha) * _largest_value(problem)
-    else:  # by Cauchy and Schwarz
-        output = math.sqrt(max(quadratic, 0.0) * _largest_value(problem))
-    most = float(problem.bounds.max()) * (1.0 + abs(solution.bias) + output)
-    blur = math.sqrt(2.0 * float(parts.var(ddof=1)) * doubt / sample)
-    blur += 7.0 * most * doubt / (3 * (sample - 1))
+    scale, parts, doubt = n / sample, seen.gaps(), math.log(4.0 / _DOUBT)  # two statements, of two sides
+
+    def above(values: Vector) -> float:
+        """Return the bound on the mean of all values, but for the part that grows with their range."""
+        return float(values.mean()) + math.sqrt(2.0 * float(values.var(ddof=1)) * doubt / sample)
+
+    rest, largest = 7.0 * doubt / (3 * (sample - 1)), _largest_value(problem)
+    bound, output = float(problem.bounds.max()), exact_sum(alpha) * largest
+    if not problem.kernel.may_be_indefinite:
+        # By Cauchy and Schwarz with |w|^2, of which the sample has an estimate. Each of its terms is at most
+        # C |w| sqrt(K) in absolute value, so that |w| is at most the root of a quadratic equation.
+        linear = n * rest * 2.0 * bound * math.sqrt(largest)
+        square = n * max(above(signed[drawn] * g.value), 0.0)
+        norm = 0.5 * (linear + math.sqrt(linear**2 + 4.0 * square))
+        output = min(output, norm * math.sqrt(largest))
+    most = 1.0 + abs(solution.bias) + output
     r = exact_sum(signed) if problem.bias else 0.0
-    found = _by_margins(problem, solution, seen, r, n * (float(parts.mean()) + blur), scale)
+    repair = abs(r) * most + 0.5 * r * r * largest
+    found = _by_margins(problem, solution, seen, r, n * (above(parts) + rest * bound * most) + repair, scale)
     return replace(found, sampled=sample, sample_seed=seed, unseen=math.log(1.0 / _DOUBT) / sample)
 
 

@@ -158,11 +158,14 @@ class Group:
         here = tuple(run for run in self.solved if self.conditions in (None, run.conditions))
         return tuple(run for run in here if not run.flagged) or here
 
-    @property
-    def seconds_until_stopped(self) -> float | None:
-        """CPU seconds after which the time limit stopped a run; None if none was, or only flagged ones."""
-        here = [run for run in self.runs if self.conditions in (None, run.conditions) and not run.flagged]
-        found = [run.number(CPU) for run in here if run.status == "time_limit"]
+    def seconds_until_stopped(self, beside: Group) -> float | None:
+        """Return the CPU seconds after which the time limit stopped a run; None if it stopped none.
+
+        Only unflagged runs count that were made under the conditions of the seconds ``beside`` them.
+        """
+        conditions = {run.conditions for run in beside.timed}
+        stopped = [run for run in self.runs if run.status == "time_limit" and not run.flagged]
+        found = [run.number(CPU) for run in stopped if run.conditions in conditions]
         return next((each for each in found if each), None)
 
     @property

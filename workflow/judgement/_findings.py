@@ -30,6 +30,7 @@ class Finding:
     # half-width of an exponent's interval by the repeats' scatter alone, if the points lie on no line
     noise: float | None = None
     single: bool = False  # a ratio of seconds from one pair of runs
+    bounded_by: str = "a time limit"  # why an interval is open at one end, if it is
 
     @property
     def interval(self) -> Interval | None:

@@ -19,7 +19,7 @@ from functools import partial
 
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
@@ -65,7 +65,8 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio ``above`` / ``below`` of two contenders within one process, ``of`` cpu_seconds or work.
 
     If its time limit stopped one of them, the ratio is at least, or at most, that of the seconds until then;
-    the interval is open on the other side. With ``at: largest``, only sizes count that both have solved.
+    the interval is open on the other side. With ``at: largest``, only sizes count that both have solved. So
+    it is if all runs of one of them are flagged, whose seconds are upper bounds.
     """
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
     bounded = quantity == CPU and spec.get("at") != "largest"
@@ -75,7 +76,12 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
             bound = _bound_of_ratio(results, name, row, above, below) if bounded else None
             return bound or missing
         found = results.ratio(name, row.size, above, below, quantity)
-        return found or "no pair was measured in one process"
+        if found is None:
+            return "no pair was measured in one process"
+        return found if quantity != CPU else _without_flagged_end(found, *groups(name, row.n))
+
+    def groups(name: str, n: int | None) -> tuple[Group, Group]:
+        return results.group(name, above, n), results.group(name, below, n)
 
     def paper(name: str, row: SizeRow) -> float | None:
         if quantity != CPU or row.n_paper is None:
@@ -87,12 +93,15 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
     if quantity != CPU:
         return findings
 
-    def single(item: Finding) -> bool:
+    def described(item: Finding) -> Finding:
         if item.interval is None or item.n is None:
-            return False
-        return len(results.ratio_values(item.experiment, item.n, above, below, quantity)) == 1
+            return item
+        single = len(results.ratio_values(item.experiment, item.n, above, below, quantity)) == 1
+        both = groups(item.experiment, item.n)
+        flagged = all(each.solved for each in both) and any(each.all_flagged for each in both)
+        return replace(item, single=single, bounded_by="flagged runs" if flagged else item.bounded_by)
 
-    return [replace(item, single=single(item)) for item in findings]
+    return [described(item) for item in findings]
 
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:
@@ -197,7 +206,8 @@ def unfinished(results: Results, spec: Spec) -> list[Finding]:
             return Interval.exact(0.0)
         sizes = [n for n in results.runs.sizes(name) if row.n is not None and n <= row.n]
         runs = [run for n in sizes for run in results.group(name, contender, n).runs]
-        if any(run.status.endswith("_limit") for run in runs):
+        # Other load makes a run meet its time limit sooner.
+        if any(run.status.endswith("_limit") and not run.flagged for run in runs):
             return Interval.exact(1.0)
         return results.why_missing(name, contender, row)
 
@@ -262,7 +272,7 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
     """Return what the time limit of one of two contenders says of the ratio of their seconds."""
     for label, other in ((above, below), (below, above)):
         stopped, solved = (results.group(name, each, row.n) for each in (label, other))
-        until, seconds = stopped.seconds_until_stopped, solved.median(CPU)
+        until, seconds = stopped.seconds_until_stopped(solved), solved.median(CPU)
         if until is None or seconds is None:
             continue
         scatter = scatter_of_repeats(results.runs, results.experiment(name))
@@ -273,6 +283,18 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
             return Interval(ratio.value, ratio.low, math.inf)
         return Interval(1.0 / ratio.value, -math.inf, 1.0 / ratio.low)
     return None
+
+
+def _without_flagged_end(ratio: Interval, above: Group, below: Group) -> Interval | str:
+    """Return what is known of a ratio of seconds if those of flagged runs are upper bounds."""
+    if not (above.all_flagged or below.all_flagged):
+        return ratio
+    if ratio.ends is None or (above.all_flagged and below.all_flagged):
+        return "all runs are flagged for other load"
+    low, high = ratio.ends
+    return Interval(
+        ratio.value, -math.inf if above.all_flagged else low, math.inf if below.all_flagged else high
+    )
 
 
 def _difference(first: Interval | str, second: Interval | str) -> Interval | str:
@@ -287,10 +309,13 @@ def _exponent(
     if name not in results.paper.experiments or contender not in results.experiment(name).contenders:
         return "not in this experiment"
     own = own and bool(results.experiment(name).nested)
-    fit = results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
+    series = _series(results, name, contender, quantity, own=own)
+    # Seconds of flagged runs are upper bounds; those of the ends would turn the line.
+    doubtful = {n for n in series if quantity == CPU and results.group(name, contender, n).all_flagged}
+    fit = None if doubtful else results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
     if fit is None:
-        series = _series(results, name, contender, quantity, own=own)
-        fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
+        clean = {n: values for n, values in series.items() if n not in doubtful}
+        fit = fit_power_law(clean, f"{name}/{contender}/{quantity}")
     if fit.exponent and fit.points >= FEWEST_FITTED:
         return fit.exponent
     return f"{fit.points} of at least {FEWEST_FITTED} sizes measured"

@@ -365,7 +365,7 @@ def _finding(claim: Claim, finding: Finding) -> str:
     assert interval is not None
     text = f"{finding.label}: {_shown(claim, finding)}"
     if finding.open_end:
-        text += ", by a time limit"
+        text += f", by {finding.bounded_by}"
     elif interval.ends is None:
         text += " (one pair, no interval)" if finding.single else " (no interval)"
     elif interval.low != interval.high:

@@ -108,7 +108,7 @@ class GridRuns(ContenderRuns):
             )
             while True:
                 wall, cpu = time.perf_counter(), time.thread_time()
-                with no_garbage_collection():
+                with self._present.calling(), no_garbage_collection():
                     cell = next(path, None)
                 cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
                 if cell is None:
@@ -126,7 +126,7 @@ class GridRuns(ContenderRuns):
                 if isinstance(own, Prepares):
                     own.prepare(problem, eps)
                 given = self._given(contender, problem)
-                with no_garbage_collection():
+                with self._present.calling(), no_garbage_collection():
                     solution = solver(given)
                 yield problem, solution
 

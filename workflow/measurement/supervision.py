@@ -32,7 +32,9 @@ _TICK = 0.1
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals that come from a user, or from a system without memory, and say nothing certain about a solver."""
 
-_PR_SET_PDEATHSIG = 1
+_MOST_GENERATIONS = 10
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> None:
@@ -42,6 +44,7 @@ def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> 
     run is not made again. The line is written only when the process is gone.
     """
     signal.signal(signal.SIGTERM, _terminated)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     while True:
         present.clear()
         sys.stdout.flush()
@@ -115,12 +118,23 @@ def _too_long(call: Call, left: float) -> str:
 
 
 def _end(process: psutil.Process) -> None:
-    """End a step that still runs, with all that its solvers started: they would hold its locks."""
+    """End a step, if it still runs, with all that its solvers started: they would hold its locks.
+
+    What a step that has ended left behind belongs to this process, its reaper.
+    """
     with suppress(psutil.NoSuchProcess):
         for each in [*process.children(recursive=True), process]:
             with suppress(psutil.NoSuchProcess):
                 each.kill()
     process.wait()
+    for _ in range(_MOST_GENERATIONS):
+        left = psutil.Process().children(recursive=True)
+        for each in left:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        psutil.wait_procs(left, timeout=1.0)
+        if not left:
+            return
 
 
 def _terminated(*_: object) -> None:
@@ -129,7 +143,11 @@ def _terminated(*_: object) -> None:
 
 def _end_with(parent: int) -> None:
     """Let this process be killed when its parent is, which then supervises no more (Linux only)."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(128 + signal.SIGKILL)
+
+
+def _prctl(what: int, value: int) -> None:
+    with suppress(AttributeError, OSError):  # on other systems
+        ctypes.CDLL(None).prctl(what, value)

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 from curve_support import claim, experiment, results, run
+from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED
 from svmrepro.workflow.judgement.verdicts import judge, record
+from svmrepro.workflow.statistics import Interval
 
 #: Three repeats of one contender take 1 s; a limit stops the other one after 30 s.
 STOPPED = {"status": "time_limit", "reason": "passed its time limit of 30 s", "cpu_seconds": 30.1}
@@ -59,7 +61,42 @@ def test_what_a_disturbed_machine_or_another_limit_stopped_bounds_nothing():
     asked = claim(quantity=SLOW, unit="x", scales=("default",))
     for changes in (
         {"flagged": "true"},
+        {"machine.cpu": "another processor"},
+        {"protocol": "0"},
         {"status": "memory_limit"},
         {"status": "not_run", "cpu_seconds": ""},
     ):
         assert judge(asked, stopped(**changes)).verdict == UNMEASURED
+
+
+@pytest.mark.parametrize(
+    ("quantity", "rule", "verdict"),
+    [
+        (SLOW, {"at-most": 60}, HOLDS),
+        (SLOW, {"at-least": 10}, UNDECIDED),  # it may be less on a quiet machine
+        (SLOW | {"at": "largest"}, {"at-least": 10}, UNDECIDED),
+        (FAST, {"at-most": 0.1}, UNDECIDED),
+        (FAST, {"at-least": 0.01}, HOLDS),
+    ],
+)
+def test_seconds_of_flagged_runs_are_upper_bounds(quantity, rule, verdict):
+    asked = claim(quantity=quantity, rule=rule, unit="x", scales=("default",))
+    measured = stopped(status="optimal", reason="", flagged="true")
+    for line in compare_contenders(measured.runs, measured.experiment("set")):
+        key = tuple(line[name] for name in ("experiment", "n", "numerator", "denominator", "quantity"))
+        measured.ratios[key] = Interval(*(line[name] for name in ("ratio", "low", "high")))
+    judged = judge(asked, measured)
+    assert judged.verdict == verdict and judged.measured.endswith(", by flagged runs")
+
+
+def test_exponents_leave_out_sizes_with_flagged_runs_only():
+    seconds = {1000: (1.0, "false"), 2000: (2.0, "false"), 4000: (4.0, "false"), 8000: (80.0, "true")}
+    runs = [
+        run("set", "svmperf", n, repeat=at, cpu_seconds=each, flagged=flagged)
+        for n, (each, flagged) in seconds.items()
+        for at in range(2)
+    ]
+    measured = results(runs, replace(experiment("set"), sizes=tuple(seconds)))
+    quantity = {"kind": "exponent", "experiments": ["set"], "contender": "svmperf"}
+    (found,) = judge(claim(quantity=quantity, rule={"at-most": 9}, scales=("default",)), measured).findings
+    assert found.interval.value == pytest.approx(1.0)

@@ -98,6 +98,16 @@ def test_a_sample_says_so() -> None:
     assert not certify(problem, wrong, sample=500).passes(EPS, 1.0)
 
 
+def test_the_gap_of_a_sample_without_support_vectors_is_no_less() -> None:
+    X, y = cloud(2000, 2, 8)
+    X[:10], y[:10] = X[0], 1.0
+    problem = Problem(X, y, 1e6, Kernel.gaussian(50.0), bias=False)
+    alpha = np.where(np.arange(2000) < 10, 1e6, 0.0)
+    heavy = Solution(alpha, None, 0.0, "optimal", 0, 0)
+    gap = certify(problem, heavy).gap
+    assert all(certify(problem, heavy, sample=400, seed=seed).gap >= gap for seed in range(30))
+
+
 def test_verification_takes_the_word_back(monkeypatch: pytest.MonkeyPatch) -> None:
     finish = second_order.finish
 
