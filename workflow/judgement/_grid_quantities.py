@@ -6,13 +6,22 @@ contenders have certified. ``of`` is cpu_seconds (the default), iterations, or s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from svmrepro.workflow.analysis.grids import SolvedCell, shared_cells
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.statistics import Interval, across_processes, mean_interval, median_interval
+from svmrepro.workflow.statistics import (
+    PROCESS_SPREAD,
+    Interval,
+    across_processes,
+    mean_interval,
+    median_interval,
+    student_quantile,
+)
 
 PER_ITERATION = "seconds-per-iteration"
 
@@ -21,12 +30,25 @@ Shared = Sequence[tuple[SolvedCell, SolvedCell]]
 
 
 def grid_share(results: Results, spec: Spec) -> list[Finding]:
-    """Share of the cells in which the first of ``contenders`` needs less than the second."""
+    """Share of the cells in which the first of ``contenders`` needs less than the second.
 
-    def share(both: Shared, of: str) -> float:
-        return sum(_amount([one], of) < _amount([other], of) for one, other in both) / len(both)
+    Another process changes the seconds of a contender in all cells alike. The interval has the shares in
+    which the first one wins if its seconds are more or less by that.
+    """
 
-    return _by_grid(results, spec, spec["contenders"], share, mean_interval)
+    def found(factor: float) -> list[Finding]:
+        def share(both: Shared, of: str) -> float:
+            return sum(factor * _amount([one], of) < _amount([other], of) for one, other in both) / len(both)
+
+        return _by_grid(results, spec, spec["contenders"], share, mean_interval)
+
+    if spec.get("of", CPU) == "iterations":
+        return found(1.0)
+    factor = math.exp(student_quantile(math.inf) * PROCESS_SPREAD)
+    return [
+        replace(item, found=_hull(item.interval, *(each.interval for each in others)) or item.found)
+        for item, *others in zip(found(1.0), found(factor), found(1.0 / factor), strict=True)
+    ]
 
 
 def grid_ratio(results: Results, spec: Spec) -> list[Finding]:
@@ -41,6 +63,14 @@ def grid_ratio(results: Results, spec: Spec) -> list[Finding]:
         return found if spec.get("of", CPU) == "iterations" else across_processes(found)
 
     return _by_grid(results, spec, (spec["above"], spec["below"]), ratio, interval)
+
+
+def _hull(middle: Interval | None, *others: Interval | None) -> Interval | None:
+    """Return an interval with its ends at the lowest and the highest of several; None if one has no ends."""
+    ends = [each.ends for each in (middle, *others) if each is not None and each.ends is not None]
+    if middle is None or len(ends) <= len(others):
+        return middle
+    return Interval(middle.value, min(low for low, _ in ends), max(high for _, high in ends))
 
 
 def _amount(cells: Sequence[SolvedCell], of: str) -> float:

@@ -311,7 +311,7 @@ def _exponent(
     own = own and bool(results.experiment(name).nested)
     series = _series(results, name, contender, quantity, own=own)
     # Seconds of flagged runs are upper bounds; those of the ends would turn the line.
-    doubtful = {n for n in series if quantity == CPU and results.group(name, contender, n).all_flagged}
+    doubtful = {n for n in series if quantity == CPU and results.group(name, contender, int(n)).all_flagged}
     fit = None if doubtful else results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
     if fit is None:
         clean = {n: values for n, values in series.items() if n not in doubtful}

@@ -136,6 +136,8 @@ def test_claims_count_the_cells_of_a_grid(measured):
     (share,) = grid_share(results, {"experiments": [NAME], "contenders": pair, "of": "iterations"})
     fewer = sum(one["iterations"] < other["iterations"] for one, other in both) / len(both)
     assert share.label.endswith(", n = 60") and share.interval.value == pytest.approx(fewer)
+    (tied,) = grid_share(results, {"experiments": [NAME], "contenders": (pair[0], pair[0])})
+    assert tied.interval.ends == (0.0, 1.0), "another process would let either win"
     spec = {"experiments": [NAME], "above": pair[0], "below": pair[1]}
     (steps,) = grid_ratio(results, {**spec, "of": "iterations"})
     assert steps.interval == Interval.exact(warm[0]["iterations"] / cold[0]["iterations"])
