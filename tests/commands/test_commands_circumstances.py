@@ -107,21 +107,25 @@ def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path)
 
 def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for_it(tmp_path):
     # The first run must last until the second one has started on a busy machine.
-    settings(tmp_path, slow(2.5), sizes=(20, 40, 60), repeats=2)
+    settings(tmp_path, slow(2.5), sizes=(20, 40, 60), repeats=3)
     before = 0
-    # `kill -INT` reaches the command alone; Ctrl-C in a terminal, here twice, its steps as well.
-    for kills in ([os.kill], [os.killpg, os.killpg]):
+    # `kill -INT` reaches the command alone; Ctrl-C in a terminal, here twice, or `timeout` its steps as well.
+    for number, kills in (
+        (signal.SIGINT, [os.kill]),
+        (signal.SIGINT, [os.killpg, os.killpg]),
+        (signal.SIGTERM, [os.killpg]),
+    ):
         with started(tmp_path) as process:
             wait_for(lambda before=before: len(journal_lines(tmp_path)) > before)
             for kill in kills:
                 with contextlib.suppress(ProcessLookupError):
-                    kill(process.pid, signal.SIGINT)
+                    kill(process.pid, number)
                 time.sleep(0.1)
             said, _ = process.communicate(timeout=240)
-        assert process.returncode == 130 and said.splitlines()[-1] == STOPPED, said
+        assert process.returncode == 128 + number and said.splitlines()[-1] == STOPPED, said
         assert "rror" not in said and "Traceback" not in said
         before = len(journal_lines(tmp_path))
-    assert before < 6
+    assert before < 9
     with started(tmp_path) as first:
         # The file still names the run before, so another one could be the first to lock it.
         lock = lock_of(tmp_path)
@@ -139,8 +143,8 @@ def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for
     # The job under way ended, and nothing was measured again.
     assert second.returncode == 0, others
     lines = journal_lines(tmp_path)
-    assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 6
-    assert len({line["run_id"] for line in lines}) == 3
+    assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 9
+    assert len({line["run_id"] for line in lines}) == 4
 
 
 # -- the folder in which a command is called -------------------------------------------------------------

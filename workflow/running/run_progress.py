@@ -61,13 +61,17 @@ class RunProgress:
         #: Messages that were printed once, and jobs that failed.
         self._said: set[str] = set()
         self._failed = False
-        self._stopping = False
+        self._stopping = self._terminated = False
         self.jobs_failed = 0
         self.nothing = False
 
     def stop(self) -> None:
         """Take note that the run is being stopped: what fails from now on is no failure."""
         self._stopping = True
+
+    def terminate(self) -> None:
+        """Take note that the run is being terminated, perhaps with the steps under way."""
+        self._terminated = True
 
     def begin(self) -> None:
         """Forecast the run, once Snakemake knows its jobs, and say what it costs."""
@@ -179,6 +183,8 @@ class RunProgress:
         for line in told:
             self._once(line, line)
         self._failed = True
+        if self._terminated and not told:
+            return  # the signal reached the step, too
         self.jobs_failed += 1
         if not told and record.rule_name not in _ANSWERING:
             logs = ", ".join(map(str, record.log)) or "its output"

@@ -140,7 +140,7 @@ def _watched(
         terminated: list[int] = []
 
         def begin() -> None:
-            _explain_termination(line.say, terminated)
+            _explain_termination(line.say, terminated, progress.terminate)
             progress.begin()
 
         plan.tell, plan.on_start = line.say, begin
@@ -189,7 +189,7 @@ def _log_hint(plan: Any, output: Path) -> str:
     return " and ".join([f"all messages are in {output}", *(str(_shown(Path(file))) for file in files)])
 
 
-def _explain_termination(say: Callable[[str], None], met: list[int]) -> None:
+def _explain_termination(say: Callable[[str], None], met: list[int], terminate: Callable[[], None]) -> None:
     """At SIGTERM, record it and say what Snakemake, whose handler is in place by now, does about it."""
     import signal
 
@@ -197,6 +197,7 @@ def _explain_termination(say: Callable[[str], None], met: list[int]) -> None:
 
     def handler(number: int, frame: Any) -> None:
         met.append(number)
+        terminate()
         if callable(finish):
             finish(number, frame)
         if len(met) == 1:
