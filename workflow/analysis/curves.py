@@ -87,7 +87,8 @@ def curve(
     else:
         places = [place for place in places if place[0] == places[-1][0]]
     # A single pair of seconds borrows the scatter of all repeats, as a ratio over n does.
-    scatter = scatter_of_repeats(results.runs, results.experiment(experiment)) if column == CPU else None
+    seconds = column == CPU and quantity.keys() & {"over", "over_at"}
+    scatter = scatter_of_repeats(results.runs, results.experiment(experiment)) if seconds else None
     found: dict[float, Point] = {}
     for n, point in places:
         own, other = groups[n, point], _other(others, (n, point), quantity)

@@ -46,7 +46,7 @@ def grid_share(results: Results, spec: Spec) -> list[Finding]:
         return found(1.0)
     factor = math.exp(student_quantile(math.inf) * PROCESS_SPREAD)
     return [
-        replace(item, found=_hull(item.interval, *(each.interval for each in others)) or item.found)
+        replace(item, found=_hull([item, *others]) or item.found)
         for item, *others in zip(found(1.0), found(factor), found(1.0 / factor), strict=True)
     ]
 
@@ -65,12 +65,13 @@ def grid_ratio(results: Results, spec: Spec) -> list[Finding]:
     return _by_grid(results, spec, (spec["above"], spec["below"]), ratio, interval)
 
 
-def _hull(middle: Interval | None, *others: Interval | None) -> Interval | None:
-    """Return an interval with its ends at the lowest and the highest of several; None if one has no ends."""
-    ends = [each.ends for each in (middle, *others) if each is not None and each.ends is not None]
-    if middle is None or len(ends) <= len(others):
-        return middle
-    return Interval(middle.value, min(low for low, _ in ends), max(high for _, high in ends))
+def _hull(findings: Sequence[Finding]) -> Interval | None:
+    """Return the first number with the lowest and the highest end of all; None if one of them has no ends."""
+    known = [item.interval for item in findings if item.interval is not None]
+    ends = [each.ends for each in known if each.ends is not None]
+    if len(ends) < len(findings):
+        return None
+    return Interval(known[0].value, min(low for low, _ in ends), max(high for _, high in ends))
 
 
 def _amount(cells: Sequence[SolvedCell], of: str) -> float:

@@ -122,17 +122,13 @@ def _end(process: psutil.Process) -> None:
 
     What a step that has ended left behind belongs to this process, its reaper.
     """
-    with suppress(psutil.NoSuchProcess):
-        for each in [*process.children(recursive=True), process]:
-            with suppress(psutil.NoSuchProcess):
-                each.kill()
-    process.wait()
     for _ in range(_MOST_GENERATIONS):
         left = psutil.Process().children(recursive=True)
         for each in left:
             with suppress(psutil.NoSuchProcess):
                 each.kill()
-        psutil.wait_procs(left, timeout=1.0)
+        process.wait()  # it remembers its exit code
+        psutil.wait_procs([each for each in left if each != process], timeout=1.0)
         if not left:
             return
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from numba import config
+from support import ran
 from svmrepro.solvers.compilation import shared_cache
 
 pytestmark = pytest.mark.skipif(
@@ -91,10 +92,7 @@ print(twice(np.dtype(sys.argv[1]).type(3.5)))
 
 def ran_alone(folder: Path, *words: str, **own: str) -> str:
     """Run the script and return what it prints."""
-    command = [sys.executable, folder / "later.py", *words]
-    return subprocess.run(
-        command, env={**os.environ, **own}, capture_output=True, text=True, check=False
-    ).stdout.strip()
+    return ran(sys.executable, folder / "later.py", *words, env={**os.environ, **own}).stdout.strip()
 
 
 def test_an_index_without_its_file_finds_no_code_of_other_types(tmp_path: Path) -> None:
