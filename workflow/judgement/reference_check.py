@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
-from svmrepro.workflow.judgement.claims import FAILS, HELD, STAND_IN_FAILS, TOO_SMALL, UNDECIDED
+from svmrepro.workflow.judgement.claims import FAILS, HELD, STAND_IN, STAND_IN_FAILS, TOO_SMALL, UNDECIDED
 from svmrepro.workflow.number_text import plural
 
 TOLERANCE = 0.02
@@ -219,7 +219,8 @@ def compare(
       are wider on a noisier machine, or that does not hold on another machine: processors differ in what
       they are fast at;
     - a claim or row that was not measured here: missing data or package, a limit at a larger size, or an
-      experiment that this run omits. With ``complete`` these are faults.
+      experiment that this run omits; or a claim that was measured on a stand-in only. With ``complete`` these
+      are faults.
 
     Papers that this run omits are not compared.
     """
@@ -250,7 +251,7 @@ def compare(
                 found.remarks.append(f"{said}, by seconds")
             elif present in (FAILS, STAND_IN_FAILS, UNDECIDED, TOO_SMALL, "no longer listed"):
                 found.faults.append(said)
-            elif present not in HELD:
+            elif present not in HELD or (present == STAND_IN and verdicts[name] != STAND_IN):
                 missing.append(said)
     wanted = [row for row in reference["rows"] if row["paper"] in papers]
     absent = _compare_rows(wanted, current["rows"], found, whole)
