@@ -54,6 +54,12 @@ def chess_board(n: int, seed: int) -> tuple[Vector, Vector]:
     return X, np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
 
 
+def random_labels(n: int, d: int, seed: int = 0) -> tuple[Vector, Vector]:
+    """Return normal rows of two classes that nothing tells apart."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
 def words(n: int, d: int = 60, seed: int = 0, share: float = 0.15) -> tuple[Vector, Vector]:
     """Return binary rows of two overlapping classes."""
     rng = np.random.default_rng(seed)
