@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import random_labels
+from solver_cases import objective, random_labels
 from svmrepro.solvers import Kernel, Problem, SVMClassifier, certify, solve
 from svmrepro.solvers.solution import Start
 
@@ -68,10 +68,7 @@ def test_limits_during_the_first_pass_of_dual_descent() -> None:
     y[-1] = -1.0
     problem = Problem(X, y, 1.0, Kernel.linear(), bias=False, storage="dense")
     solution = solve(problem, "dual-descent", start=start, time_limit=1e-9, verify=False)
-    primal = (
-        0.5 * solution.weights @ solution.weights + np.maximum(1.0 - y * (X @ solution.weights), 0.0).sum()
-    )
-    assert solution.info["primal"] == pytest.approx(primal, rel=1e-9)
+    assert solution.info["primal"] == pytest.approx(objective(problem, solution.weights), rel=1e-9)
 
 
 def test_a_warm_start_with_nearly_equal_weights() -> None:
