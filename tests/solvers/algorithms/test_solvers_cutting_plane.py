@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import KERNELS, dense, differences, in_slices, judged, make_case, objective
+from support import ran
 from svmrepro.solvers import Blocks, Problem, Solution, certify, solve
 from svmrepro.solvers.certificate._pairs import pair_loss
 from svmrepro.solvers.cutting_planes._pair_counts import PairCounts
@@ -216,7 +216,7 @@ def bound_of(same: Problem, solution: Solution, pairs: bool) -> float:
 
 
 @pytest.mark.parametrize("eps", [1e-3, 1e-5])
-@pytest.mark.parametrize("name", [*CLASSIFIERS, "svmperf-ordinal"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("part", range(3))
 def test_witnesses_give_the_bound_again(name: str, part: int, eps: float) -> None:
     for seed in range(10 * part, 10 * (part + 1)):
@@ -379,5 +379,5 @@ threading.Thread(target=go).start()
 
 
 def test_a_thread_may_solve_when_the_main_one_has_ended() -> None:
-    done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, check=False)
+    done = ran(sys.executable, "-c", ENDED)
     assert done.stdout == "optimal\n", done.stderr

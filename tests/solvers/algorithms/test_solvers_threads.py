@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from support import ran
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.decomposition import smo_newton
 from svmrepro.solvers.decomposition.threads import helpers, team
@@ -168,10 +168,7 @@ for X, kernel, storage in (
 
 
 def test_every_kernel_and_storage_is_divided_alike_interpreted() -> None:
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True, check=False
-    )
+    done = ran(sys.executable, "-c", INTERPRETED, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
     assert done.returncode == 0, done.stderr
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 from typing import Any
 
@@ -18,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support import ran
 from svmrepro.solvers import SOLVERS, Certificate, SVMClassifier
 
 KERNELS: dict[str, dict[str, Any]] = {
@@ -204,7 +204,7 @@ def test_without_scikit_learn() -> None:
         "assert s.SOLVERS\n"
         "s.SVMClassifier\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = ran(sys.executable, "-c", program)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ImportError: SVMClassifier needs scikit-learn") and "svmrepro[estimator]" in last
 
