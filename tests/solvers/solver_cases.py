@@ -198,6 +198,19 @@ def objective(problem: Problem, w: Any, loss: str = "hinge") -> float:
     return float(0.5 * w @ w + problem.bounds @ (slack if loss == "hinge" else 0.5 * slack**2))
 
 
+def dual(problem: Problem, alpha: Any) -> float:
+    """Return the dual objective of multipliers."""
+    signed = problem.y * alpha
+    return float(alpha.sum() - 0.5 * signed @ gram(problem) @ signed)
+
+
+def linear_dual(problem: Problem, alpha: Any) -> float:
+    """Return the dual objective of multipliers of a linear problem, which must respect their bounds."""
+    assert ((alpha >= 0.0) & (alpha <= problem.bounds)).all()
+    v = problem.X.T @ (problem.y * alpha)
+    return float(alpha.sum() - 0.5 * v @ v)
+
+
 def steps_of_smo(K: Vector, y: Vector, C: float, eps: float, *, second_order: bool) -> list[Vector]:
     """Return alpha after every step of SMO with the maximal violating pair, or the pair of largest gain.
 
