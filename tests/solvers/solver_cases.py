@@ -157,6 +157,12 @@ def judged(
     return solution, certificate
 
 
+def started(problem: Problem, eps: float = 1e-3, **options: Any) -> Any:
+    """Return a run of ``smo-newton`` at its beginning."""
+    spec = SOLVERS["smo-newton"]
+    return spec.load().start(problem, eps, {**spec.check(problem, options), "start": None})
+
+
 def in_slices(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
     """Make the driver stop every solver after so much work, and go on."""
     monkeypatch.setattr("svmrepro.solvers.driver._FIRST_SLICE", work)

@@ -11,9 +11,9 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from solver_cases import started
 from support import ran
-from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
-from svmrepro.solvers.decomposition import smo_newton
+from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.decomposition.threads import helpers, team
 
 N = 9000
@@ -75,8 +75,7 @@ def test_helpers_see_what_the_solving_thread_sets_and_have_their_own_workspace(
 ) -> None:
     monkeypatch.setattr(helpers, "loops_for", lambda *_: None)  # they take a minute to compile
     given = problem("dense")
-    options = {**SOLVERS["smo-newton"].check_options({"threads": 2}), "start": None}
-    run = smo_newton.start(given, 1e-3, options).pairs
+    run = started(given, threads=2).pairs
     state, _, store, panel, *_ = run.helpers._arguments()
     run.iterated.screen.scalars.unit = 0.5
     assert state.screen.scalars.unit == 0.5
