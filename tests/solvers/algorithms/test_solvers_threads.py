@@ -21,21 +21,16 @@ N = 9000
 
 def problem(kind: str) -> Problem:
     rng = np.random.default_rng(1)
-    if kind == "dense":
-        X, kernel, storage = rng.normal(size=(N, 20)), Kernel.gaussian(gamma=0.05), "dense"
-    elif kind == "csr":
+    kernel = Kernel.gaussian(gamma=0.1 if kind == "bits" else 0.05)
+    if kind == "csr":
         X = sp.random(N, 400, density=0.03, format="csr", random_state=0, data_rvs=rng.standard_normal)
-        y = np.where(np.asarray(X[:, :40].sum(axis=1)).ravel() + 0.1 * rng.normal(size=N) > 0, 1.0, -1.0)
-        return Problem(X, y, 1.0, Kernel.gaussian(gamma=0.05), bias=True, storage="csr")
+        f, noise, least = np.asarray(X[:, :40].sum(axis=1)).ravel(), 0.1, 0.0
     else:
-        X, kernel, storage = (
-            (rng.random((N, 60)) < 0.2).astype(np.float64),
-            Kernel.gaussian(gamma=0.1),
-            "bits",
-        )
-    f = X[:, :5].sum(axis=1)
-    y = np.where(f + 0.3 * rng.normal(size=N) > f.mean(), 1.0, -1.0)
-    return Problem(X, y, 1.0, kernel, bias=True, storage=storage)
+        X = rng.normal(size=(N, 20)) if kind == "dense" else (rng.random((N, 60)) < 0.2).astype(np.float64)
+        f = X[:, :5].sum(axis=1)
+        noise, least = 0.3, f.mean()
+    y = np.where(f + noise * rng.normal(size=N) > least, 1.0, -1.0)
+    return Problem(X, y, 1.0, kernel, storage=kind)
 
 
 def counts(solution: Solution) -> dict[str, float]:
