@@ -36,8 +36,7 @@ KKT_PAIRS = [(name, kernel) for name, kernel in PAIRS if name in NAMES]
 
 
 def problem_for(name: str, kernel: str = "linear", storage: str = "auto", C: float = 1.0) -> Problem:
-    X, y = words(90, 40, share=0.2)
-    return Problem(X, y, C, BINARY_KERNELS[kernel], bias=biased(name), storage=storage)
+    return Problem(*words(90, 40, share=0.2), C, BINARY_KERNELS[kernel], bias=biased(name), storage=storage)
 
 
 @pytest.mark.parametrize(("name", "kernel"), KKT_PAIRS)

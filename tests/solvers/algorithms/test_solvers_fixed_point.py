@@ -99,8 +99,7 @@ def test_the_error_is_never_larger_than_stated(C: float) -> None:
 def test_the_gradient_of_returning_examples_is_as_exact_as_stated(
     C: float, eps: float, cache_mb: float, threads: int
 ) -> None:
-    X, y = words(4500, share=0.2)
-    problem = Problem(X, y, C, Kernel.gaussian(gamma=0.05), storage="bits")
+    problem = Problem(*words(4500, share=0.2), C, Kernel.gaussian(gamma=0.05), storage="bits")
     matrix = gram_matrix(problem)
     run = started(problem, eps, cache_mb=cache_mb, threads=threads)
     state, restores, most = run.pairs.state, 0, 0

@@ -33,8 +33,7 @@ def exact(X: Any, i: int, gamma: float) -> Any:
 @pytest.mark.parametrize("shift", [0.0, 1e5])
 @pytest.mark.parametrize("d", [1, 4, 16, 17, 30, 130, 400])
 def test_rows_are_as_exact_as_their_bound(d: int, shift: float) -> None:
-    X, y = noisy(1100, d, shift=shift)
-    compare_rows(Problem(X, y, 1.0, Kernel.gaussian(gamma=0.7 / d)))
+    compare_rows(Problem(*noisy(1100, d, shift=shift), 1.0, Kernel.gaussian(gamma=0.7 / d)))
 
 
 @pytest.mark.parametrize(("count", "shift"), [(3, 0), (256, 0), (200, -77)])
@@ -213,8 +212,7 @@ def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.Monke
     monkeypatch.setattr(second_order, "ROUNDS", 1 if end == "widening" else 1000)
     if end != "widening early":
         monkeypatch.setattr(second_order, "_MOST_NOISE", np.inf)
-    X, y = noisy(1100, 3)
-    problem = Problem(X, y, 300.0, Kernel.gaussian(gamma=0.3))
+    problem = Problem(*noisy(1100, 3), 300.0, Kernel.gaussian(gamma=0.3))
     run = started(problem, 1e-6)
     while run.pairs.rounded and smo_newton.advance(run, 50_000, 1 << 60) is None:
         pass
