@@ -13,14 +13,14 @@ from fuzz import fuzz, round_of
 from fuzz_targets import targets
 from hypothesis import strategies as st
 
-NAMES = tuple(targets())
+TARGETS = targets()
 #: Memory in bytes by which an input may make the process grow: far more than any valid one needs.
 MEMORY = 8 * 2**30
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TARGETS)
 def test_a_round_of_every_target(name: str) -> None:
-    result = round_of(targets()[name], seed=0, examples=30)
+    result = round_of(TARGETS[name], seed=0, examples=30)
     assert result.finding is None
     assert result.examples >= 25
 
@@ -53,9 +53,9 @@ def test_ten_minutes() -> None:
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, before[1]))
     try:
-        rounds = fuzz(list(targets().values()), first, seconds)
+        rounds = fuzz(list(TARGETS.values()), first, seconds)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
     print(f"{sum(each.examples for each in rounds)} inputs from seed {first} on")
-    assert {each.target for each in rounds} >= set(NAMES)
+    assert {each.target for each in rounds} >= set(TARGETS)
     assert [each for each in rounds if each.finding] == []

@@ -54,6 +54,12 @@ def chess_board(n: int, seed: int) -> tuple[Vector, Vector]:
     return X, np.where(np.floor(X).sum(axis=1) % 2 == 0, 1.0, -1.0)
 
 
+def random_labels(n: int, d: int, seed: int = 0) -> tuple[Vector, Vector]:
+    """Return normal rows of two classes that nothing tells apart."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
 def words(n: int, d: int = 60, seed: int = 0, share: float = 0.15) -> tuple[Vector, Vector]:
     """Return binary rows of two overlapping classes."""
     rng = np.random.default_rng(seed)
@@ -151,6 +157,12 @@ def judged(
     return solution, certificate
 
 
+def started(problem: Problem, eps: float = 1e-3, **options: Any) -> Any:
+    """Return a run of ``smo-newton`` at its beginning."""
+    spec = SOLVERS["smo-newton"]
+    return spec.load().start(problem, eps, {**spec.check(problem, options), "start": None})
+
+
 def in_slices(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
     """Make the driver stop every solver after so much work, and go on."""
     monkeypatch.setattr("svmrepro.solvers.driver._FIRST_SLICE", work)
@@ -190,6 +202,19 @@ def objective(problem: Problem, w: Any, loss: str = "hinge") -> float:
         return float(0.5 * w @ w + weight * np.maximum(0.0, 1.0 - rows @ w).sum())
     slack = np.maximum(0.0, 1.0 - problem.y * (problem.X @ w))
     return float(0.5 * w @ w + problem.bounds @ (slack if loss == "hinge" else 0.5 * slack**2))
+
+
+def dual(problem: Problem, alpha: Any) -> float:
+    """Return the dual objective of multipliers."""
+    signed = problem.y * alpha
+    return float(alpha.sum() - 0.5 * signed @ gram(problem) @ signed)
+
+
+def linear_dual(problem: Problem, alpha: Any) -> float:
+    """Return the dual objective of multipliers of a linear problem, which must respect their bounds."""
+    assert ((alpha >= 0.0) & (alpha <= problem.bounds)).all()
+    v = problem.X.T @ (problem.y * alpha)
+    return float(alpha.sum() - 0.5 * v @ v)
 
 
 def steps_of_smo(K: Vector, y: Vector, C: float, eps: float, *, second_order: bool) -> list[Vector]:

@@ -17,6 +17,7 @@ from solver_cases import (
     cloud,
     in_slices,
     judged,
+    random_labels,
     suits,
     words,
 )
@@ -35,8 +36,7 @@ KKT_PAIRS = [(name, kernel) for name, kernel in PAIRS if name in NAMES]
 
 
 def problem_for(name: str, kernel: str = "linear", storage: str = "auto", C: float = 1.0) -> Problem:
-    X, y = words(90, 40, share=0.2)
-    return Problem(X, y, C, BINARY_KERNELS[kernel], bias=biased(name), storage=storage)
+    return Problem(*words(90, 40, share=0.2), C, BINARY_KERNELS[kernel], bias=biased(name), storage=storage)
 
 
 @pytest.mark.parametrize(("name", "kernel"), KKT_PAIRS)
@@ -358,9 +358,7 @@ def test_work_of_chunking_by_hand() -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if "polish" in SOLVERS[name].options])
 def test_rescue_is_for_ill_conditioned_problems_only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(problem_for(name), name).info["polishes"] == 0
-    rng = np.random.default_rng(5)
-    X, y = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, 1.0, -1.0)
-    problem = Problem(X, y, 1e5, bias=biased(name))
+    problem = Problem(*random_labels(40, 3, 5), 1e5, bias=biased(name))
     helped, certificate = judged(problem, name, time_limit=20)
     assert helped.info["polishes"] > 0
     alone = solve(problem, name, polish=False, iteration_limit=helped.iterations)

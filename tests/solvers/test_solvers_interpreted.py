@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support import ran
 
 SCRIPT = Path(__file__).with_name("interpreted_runs.py")
 
@@ -16,9 +16,7 @@ SCRIPT = Path(__file__).with_name("interpreted_runs.py")
 def runs(jit: bool) -> dict[str, dict[str, object]]:
     """Return the results of every solver and storage, with or without the JIT."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if jit else "1"}
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT)], env=environment, capture_output=True, text=True, check=False
-    )
+    done = ran(sys.executable, SCRIPT, env=environment, timeout=3600)  # it may compile every solver
     assert done.returncode == 0, done.stderr
     found: dict[str, dict[str, object]] = json.loads(done.stdout)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from solver_cases import gram
+from solver_cases import gram, random_labels
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, solve
 
@@ -45,12 +45,9 @@ def dense_conjugate(K: Vector, y: Vector, C: float, eps: float) -> tuple[int, Ve
 def test_steps_are_those_of_the_method() -> None:
     ours, expected = [], []
     for seed in range(20):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(60, 4))
-        y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
-        problem = Problem(X, y, 100.0, Kernel.gaussian(0.5))
+        problem = Problem(*random_labels(60, 4, seed), 100.0, Kernel.gaussian(0.5))
         solution = solve(problem, "csmo", shrinking=False)
-        count, beta = dense_conjugate(gram(problem), y, 100.0, 1e-3)
+        count, beta = dense_conjugate(gram(problem), problem.y, 100.0, 1e-3)
         # After a free step the gradients of i and j are equal up to rounding, so paths may diverge.
         ours.append(solution.iterations)
         expected.append(count)

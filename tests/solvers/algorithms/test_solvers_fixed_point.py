@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from solver_cases import judged, words
+from solver_cases import judged, started, words
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.certificate import gram_matrix
 from svmrepro.solvers.compilation.compiled import compiled
@@ -79,11 +79,8 @@ def binary_problem(C: float, gamma: float = 0.05) -> Problem:
 @pytest.mark.parametrize("C", [0.3, 10.0, 1e3])
 def test_the_error_is_never_larger_than_stated(C: float) -> None:
     problem = binary_problem(C)
-    problem.prepare()
     matrix = gram_matrix(problem)
-    run = smo_newton.start(
-        problem, 1e-3, {**get("smo-newton").check(problem, {"shrinking": False}), "start": None}
-    )
+    run = started(problem, shrinking=False)
     fixed, seen = run.pairs.iterated.screen, 0
     while smo_newton.advance(run, 20_000, 1 << 40) is None:
         if fixed.scalars.valid:
@@ -102,12 +99,9 @@ def test_the_error_is_never_larger_than_stated(C: float) -> None:
 def test_the_gradient_of_returning_examples_is_as_exact_as_stated(
     C: float, eps: float, cache_mb: float, threads: int
 ) -> None:
-    X, y = words(4500, share=0.2)
-    problem = Problem(X, y, C, Kernel.gaussian(gamma=0.05), storage="bits")
-    problem.prepare()
+    problem = Problem(*words(4500, share=0.2), C, Kernel.gaussian(gamma=0.05), storage="bits")
     matrix = gram_matrix(problem)
-    options = get("smo-newton").check(problem, {"cache_mb": cache_mb, "threads": threads})
-    run = smo_newton.start(problem, eps, {**options, "start": None})
+    run = started(problem, eps, cache_mb=cache_mb, threads=threads)
     state, restores, most = run.pairs.state, 0, 0
     in_fixed_point: list[bool] = []
     while smo_newton.advance(run, 200_000, 1 << 40) is None:
@@ -216,10 +210,8 @@ def dense_problem(C: float, gamma: float = 0.1, far: float = 0.0) -> Problem:
 @pytest.mark.parametrize("C", [0.3, 3.0, 100.0])
 def test_the_noise_is_never_larger_than_stated(C: float) -> None:
     problem = dense_problem(C)
-    problem.prepare()
     matrix = gram_matrix(problem)
-    options = {**get("smo-newton").check(problem, {"shrinking": False}), "start": None}
-    run = smo_newton.start(problem, 1e-3, options)
+    run = started(problem, shrinking=False)
     assert run.pairs.rounded
     fixed, seen = run.pairs.iterated.screen, 0
     while smo_newton.advance(run, 20_000, 1 << 40) is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from solver_cases import banana_like, chess_board, gram, judged, words
+from solver_cases import banana_like, chess_board, gram, judged, random_labels, words
 from svmrepro.solvers import SOLVERS, Kernel, Problem, solve
 from svmrepro.solvers.registry import READING_CHOICES
 
@@ -58,12 +58,9 @@ def test_readings_against_whole_matrices(options: dict[str, Any]) -> None:
     # Paths may diverge where two gradients are equal up to rounding; the counts of most problems agree.
     same = []
     for seed in range(20):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(30, 2))
-        y = np.where(rng.random(30) < 0.5, 1.0, -1.0)
-        problem = Problem(X, y, 5.0, Kernel.gaussian(0.5))
+        problem = Problem(*random_labels(30, 2, seed), 5.0, Kernel.gaussian(0.5))
         full = SOLVERS[NAME].check_options(options)
-        expected = steps_of_reading(gram(problem), y, 5.0, full)
+        expected = steps_of_reading(gram(problem), problem.y, 5.0, full)
         solution = solve(problem, NAME, eps=0.05, shrinking=False, iteration_limit=2000, **options)
         assert solution.status == ("optimal" if solution.iterations < 2000 else "iteration_limit")
         same.append(solution.iterations == expected)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver_cases import judged, words
+from solver_cases import judged, started, words
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.decomposition import second_order, smo_newton
-from svmrepro.solvers.registry import get
 
 
 def chess_board(n: int, C: float) -> Problem:
@@ -28,10 +27,8 @@ def test_chess_boards_take_a_fraction_of_the_steps() -> None:
 
 def test_a_run_can_end_within_a_polish() -> None:
     problem = chess_board(500, 1e5)
-    options = {**get("smo-newton").check(problem, {"shrinking": False}), "start": None}
-    problem.prepare()
     for stop in range(1, 60, 3):
-        run = smo_newton.start(problem, 1e-3, options)
+        run = started(problem, shrinking=False)
         polishing = 0
         while polishing < stop and smo_newton.advance(run, 2000, 1 << 60) is None:
             polishing += run.polish is not None

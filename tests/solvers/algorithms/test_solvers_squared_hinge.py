@@ -26,8 +26,7 @@ def judge(problem: Problem, w: Any) -> tuple[float, float, float]:
 
 
 def example(n: int = 200, d: int = 30, C: float = 1.0, storage: str = "auto", seed: int = 0) -> Problem:
-    X, y = words(n, d, seed, 0.3)
-    return Problem(X, y, C, bias=False, storage=storage)
+    return Problem(*words(n, d, seed, 0.3), C, bias=False, storage=storage)
 
 
 @pytest.mark.parametrize("storage", STORAGES)

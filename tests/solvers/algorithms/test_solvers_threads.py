@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -12,8 +11,9 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
-from svmrepro.solvers.decomposition import smo_newton
+from solver_cases import started
+from support import ran
+from svmrepro.solvers import Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.decomposition.threads import helpers, team
 
 N = 9000
@@ -21,21 +21,16 @@ N = 9000
 
 def problem(kind: str) -> Problem:
     rng = np.random.default_rng(1)
-    if kind == "dense":
-        X, kernel, storage = rng.normal(size=(N, 20)), Kernel.gaussian(gamma=0.05), "dense"
-    elif kind == "csr":
+    kernel = Kernel.gaussian(gamma=0.1 if kind == "bits" else 0.05)
+    if kind == "csr":
         X = sp.random(N, 400, density=0.03, format="csr", random_state=0, data_rvs=rng.standard_normal)
-        y = np.where(np.asarray(X[:, :40].sum(axis=1)).ravel() + 0.1 * rng.normal(size=N) > 0, 1.0, -1.0)
-        return Problem(X, y, 1.0, Kernel.gaussian(gamma=0.05), bias=True, storage="csr")
+        f, noise, least = np.asarray(X[:, :40].sum(axis=1)).ravel(), 0.1, 0.0
     else:
-        X, kernel, storage = (
-            (rng.random((N, 60)) < 0.2).astype(np.float64),
-            Kernel.gaussian(gamma=0.1),
-            "bits",
-        )
-    f = X[:, :5].sum(axis=1)
-    y = np.where(f + 0.3 * rng.normal(size=N) > f.mean(), 1.0, -1.0)
-    return Problem(X, y, 1.0, kernel, bias=True, storage=storage)
+        X = rng.normal(size=(N, 20)) if kind == "dense" else (rng.random((N, 60)) < 0.2).astype(np.float64)
+        f = X[:, :5].sum(axis=1)
+        noise, least = 0.3, f.mean()
+    y = np.where(f + noise * rng.normal(size=N) > least, 1.0, -1.0)
+    return Problem(X, y, 1.0, kernel, storage=kind)
 
 
 def counts(solution: Solution) -> dict[str, float]:
@@ -75,8 +70,7 @@ def test_helpers_see_what_the_solving_thread_sets_and_have_their_own_workspace(
 ) -> None:
     monkeypatch.setattr(helpers, "loops_for", lambda *_: None)  # they take a minute to compile
     given = problem("dense")
-    options = {**SOLVERS["smo-newton"].check_options({"threads": 2}), "start": None}
-    run = smo_newton.start(given, 1e-3, options).pairs
+    run = started(given, threads=2).pairs
     state, _, store, panel, *_ = run.helpers._arguments()
     run.iterated.screen.scalars.unit = 0.5
     assert state.screen.scalars.unit == 0.5
@@ -168,10 +162,7 @@ for X, kernel, storage in (
 
 
 def test_every_kernel_and_storage_is_divided_alike_interpreted() -> None:
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True, check=False
-    )
+    done = ran(sys.executable, "-c", INTERPRETED, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
     assert done.returncode == 0, done.stderr
 
 

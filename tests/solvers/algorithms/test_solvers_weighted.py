@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
-from solver_cases import ONE_OF_EACH, biased, gram, judged, objective
-from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve
+from solver_cases import ONE_OF_EACH, biased, dual, judged, linear_dual, objective
+from svmrepro.solvers import SOLVERS, Kernel, Problem, solve
 from svmrepro.solvers.peers import estimators
 
 HINGE = ("svmperf", "ocas")
@@ -33,14 +33,6 @@ def examples(seed: int) -> tuple[Any, Any, Any]:
 
 def tolerance(name: str, eps: float, problem: Problem, value: float) -> float:
     return eps * (problem.total if name == "svmperf" else value)
-
-
-def dual_within_bounds(problem: Problem, solution: Solution) -> float:
-    """Return the dual objective of multipliers that respect each bound."""
-    alpha = solution.alpha
-    assert alpha is not None and (alpha >= 0).all() and (alpha <= problem.bounds).all()
-    v = problem.X.T @ (problem.y * alpha)
-    return float(alpha.sum() - 0.5 * v @ v)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -69,10 +61,10 @@ def test_as_liblinear_with_weights(name: str, seed: int) -> None:
         assert solution.alpha == pytest.approx(bounds * slack, rel=1e-9, abs=1e-12)
         assert solution.info["objective"] == pytest.approx(best, rel=1e-6)
     elif name not in HINGE:
-        assert best * (1 - eps) <= dual_within_bounds(problem, solution) <= best * (1 + 1e-9)
+        assert best * (1 - eps) <= linear_dual(problem, solution.alpha) <= best * (1 + 1e-9)
     else:
         assert solution.relaxed is not None and solution.relaxed <= best * (1 + 1e-9)
-        assert dual_within_bounds(problem, solution) == pytest.approx(solution.relaxed, rel=1e-9)
+        assert linear_dual(problem, solution.alpha) == pytest.approx(solution.relaxed, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, "liblinear"])
@@ -87,12 +79,6 @@ def test_equal_bounds_are_one_C(name: str) -> None:
 
 
 # Peers
-
-
-def dual(problem: Problem, alpha: Any) -> float:
-    """Return the dual objective."""
-    signed = problem.y * alpha
-    return float(alpha.sum() - 0.5 * signed @ gram(problem) @ signed)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -120,7 +106,7 @@ def test_liblinear_takes_weights(seed: int) -> None:
     solution = solve(weighted, "liblinear", eps=1e-7)
     best = objective(weighted, solve(weighted, "ocas", eps=1e-6).weights)
     assert objective(weighted, solution.weights) == pytest.approx(best, rel=3e-6)
-    assert dual_within_bounds(weighted, solution) == pytest.approx(best, rel=3e-6)
+    assert linear_dual(weighted, solution.alpha) == pytest.approx(best, rel=3e-6)
 
 
 def test_weights_within_a_class_are_refused_where_there_are_none() -> None:

@@ -84,8 +84,7 @@ def test_memory_does_not_grow_with_the_support_vectors() -> None:
 
 
 def test_a_sample_says_so() -> None:
-    X, y = cloud(2000, 2, 8)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(0.5))
+    problem = Problem(*cloud(2000, 2, 8), 1.0, Kernel.gaussian(0.5))
     honest = solve(problem, "smo2")
     whole, part = certify(problem, honest), certify(problem, honest, sample=500)
     assert (whole.sampled, whole.unseen) == (0, 0.0)

@@ -36,23 +36,14 @@ def build():
     return roots, root
 
 
-def test_a_function_called_from_compiled_code_has_no_machine_code():
+def test_a_function_called_from_compiled_code_has_machine_code_only_once_python_calls_it():
     roots, root = build()
     assert roots(np.array([4.0, 2.0])) == pytest.approx(4.0 + 1.41 + 1.4)
-    assert not root.overloads
-
-
-def test_python_calls_it_as_well():
-    roots, root = build()
-    roots(np.array([4.0]))
-    assert root(2.0) == 1.41
-    assert len(root.overloads) == 1
-
-
-def test_its_errors_arrive():
-    roots, _ = build()
     with pytest.raises(ValueError, match="negative"):
         roots(np.array([4.0, -1.0]))
+    assert not root.overloads
+    assert root(2.0) == 1.41
+    assert len(root.overloads) == 1
 
 
 def test_it_may_call_itself():

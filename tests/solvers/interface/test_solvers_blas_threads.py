@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
-from svmrepro.solvers import Kernel, Problem, solve
+from solver_cases import cloud
+from svmrepro.solvers import Problem, solve
 from svmrepro.solvers.blas_threads import _forget, one_blas_thread
 from threadpoolctl import threadpool_info, threadpool_limits
+
+PROBLEM = Problem(*cloud(60, 3))
 
 
 def blas_threads() -> set[int]:
@@ -30,15 +32,9 @@ def two_threads() -> Iterator[None]:
     _forget()
 
 
-def problem() -> Problem:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    return Problem(X, np.where(X[:, 0] > 0, 1.0, -1.0), 1.0, Kernel.linear())
-
-
 def test_solve_limits_and_restores() -> None:
     seen: list[set[int]] = []
-    solve(problem(), "smo", progress=lambda *_: seen.append(blas_threads()))
+    solve(PROBLEM, "smo", progress=lambda *_: seen.append(blas_threads()))
     assert seen and all(threads == {1} for threads in seen)
     assert blas_threads() == {2}
 
@@ -48,7 +44,7 @@ def test_a_failed_solve_restores() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve(problem(), "smo", progress=interrupt)
+        solve(PROBLEM, "smo", progress=interrupt)
     assert blas_threads() == {2}
 
 

@@ -16,8 +16,7 @@ needs_multicore = pytest.mark.skipif("liblinear-multicore" not in HERE, reason="
 
 
 def problem(kernel: str = "linear", *, bias: bool = True, storage: str = "auto", C: float = 1.0) -> Problem:
-    X, y = words(200, 30, share=0.3)
-    return Problem(X, y, C, BINARY_KERNELS[kernel], bias=bias, storage=storage)
+    return Problem(*words(200, 30, share=0.3), C, BINARY_KERNELS[kernel], bias=bias, storage=storage)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr", "index"])

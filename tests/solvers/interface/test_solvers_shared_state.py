@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from solver_cases import objective, random_labels
 from svmrepro.solvers import Kernel, Problem, SVMClassifier, certify, solve
 from svmrepro.solvers.solution import Start
 
 
 def test_an_interrupted_run_leaves_problems_with_the_same_examples_intact() -> None:
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(1500, 5)), np.where(rng.random(1500) < 0.5, 1.0, -1.0)
-    problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.5))
+    problem = Problem(*random_labels(1500, 5, 1), 1.0, Kernel.gaussian(gamma=0.5))
     solve(problem, "smo-newton")
     other, calls = problem.with_C(2.0), []
 
@@ -30,8 +29,7 @@ def test_an_interrupted_run_leaves_problems_with_the_same_examples_intact() -> N
 @pytest.mark.parametrize("name", ["smo2", "smo-newton", "svmlight"])
 def test_no_result_is_optimal_that_rounding_could_hide(name: str) -> None:
     """Classes overlap on a line, so that the sum of the multipliers grows with C."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 1)), np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    X, y = random_labels(60, 1)
     start = None
     for C in (1.0, 1e12):
         problem = Problem(X, y, C, Kernel.linear())
@@ -70,15 +68,11 @@ def test_limits_during_the_first_pass_of_dual_descent() -> None:
     y[-1] = -1.0
     problem = Problem(X, y, 1.0, Kernel.linear(), bias=False, storage="dense")
     solution = solve(problem, "dual-descent", start=start, time_limit=1e-9, verify=False)
-    primal = (
-        0.5 * solution.weights @ solution.weights + np.maximum(1.0 - y * (X @ solution.weights), 0.0).sum()
-    )
-    assert solution.info["primal"] == pytest.approx(primal, rel=1e-9)
+    assert solution.info["primal"] == pytest.approx(objective(problem, solution.weights), rel=1e-9)
 
 
 def test_a_warm_start_with_nearly_equal_weights() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 3)), np.where(rng.random(60) < 0.5, 1, -1)
+    X, y = random_labels(60, 3)
     model, weights = SVMClassifier(warm_start=True), np.ones(60)
     model.fit(X, y, sample_weight=weights)
     model.fit(X, y, sample_weight=weights - np.r_[0.0, np.full(59, 1e-13)])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from solver_cases import judged, started
 from svmrepro.solvers import Kernel, Problem, certify, solve
 from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
@@ -17,16 +18,12 @@ from svmrepro.solvers.decomposition import second_order, smo_newton
 from svmrepro.solvers.vector_code.vector_loops import TILE, TOGETHER
 
 
-def noisy(n: int, d: int, seed: int = 0, shift: float = 0.0) -> tuple[Any, Any]:
+def noisy(n: int, d: int, shift: float = 0.0) -> tuple[Any, Any]:
     """Return examples, and labels by a noisy function of them that is not linear."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     f = np.tanh(X @ rng.normal(size=(d, 5)) / np.sqrt(d)).sum(axis=1) + 0.3 * rng.normal(size=n)
     return X + shift, np.where(f > np.median(f), 1.0, -1.0)
-
-
-def judged(problem: Problem, solution: Any, eps: float) -> None:
-    assert solution.status == "optimal" and certify(problem, solution).passes(eps, 1.0), solution
 
 
 def exact(X: Any, i: int, gamma: float) -> Any:
@@ -36,8 +33,7 @@ def exact(X: Any, i: int, gamma: float) -> Any:
 @pytest.mark.parametrize("shift", [0.0, 1e5])
 @pytest.mark.parametrize("d", [1, 4, 16, 17, 30, 130, 400])
 def test_rows_are_as_exact_as_their_bound(d: int, shift: float) -> None:
-    X, y = noisy(1100, d, shift=shift)
-    compare_rows(Problem(X, y, 1.0, Kernel.gaussian(gamma=0.7 / d)))
+    compare_rows(Problem(*noisy(1100, d, shift=shift), 1.0, Kernel.gaussian(gamma=0.7 / d)))
 
 
 @pytest.mark.parametrize(("count", "shift"), [(3, 0), (256, 0), (200, -77)])
@@ -112,7 +108,7 @@ def test_a_step_between_examples_that_rounding_makes_equal_does_not_wrap_around(
     X[-2:] = 0.0
     X[-1, 0], X[-2, 0], y[-1], y[-2] = apart, -apart, 1.0, -1.0
     problem = Problem(X, y, 5.4e4, Kernel.gaussian(gamma=1.0), storage="dense")
-    judged(problem, solve(problem, "smo-newton", eps=0.12, verify=False), 0.12)
+    judged(problem, "smo-newton", 0.12, verify=False)
 
 
 def test_outlying_examples_keep_double_precision() -> None:
@@ -121,7 +117,7 @@ def test_outlying_examples_keep_double_precision() -> None:
     problem = Problem(X, y, 1.0, Kernel.gaussian(gamma=0.2))
     assert single_rows.single_panel(problem).tiles.singles.size == 0
     assert single_rows.row_error(problem) == single_rows.SINGLE_ROUNDING  # they are rounded only
-    judged(problem, solve(problem, "smo-newton"), 1e-3)
+    judged(problem, "smo-newton")
 
 
 def run_to_the_end(run: Any) -> tuple[str, list[Any]]:
@@ -137,15 +133,11 @@ def run_to_the_end(run: Any) -> tuple[str, list[Any]]:
     raise AssertionError("no end")
 
 
-OPTIONS = {"start": None, "cache_mb": 20.0, "single": False, "shrinking": True}
-
-
 @pytest.mark.parametrize("kernel", [Kernel.gaussian(gamma=0.1), Kernel.polynomial(3, a=0.1, c=1.0)])
 def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     X, y = noisy(1500, 8)
     problem = Problem(X, y, 2.0, kernel, storage="dense")
-    smo_newton.prepare(problem, 1e-3)
-    run = smo_newton.start(problem, 1e-3, OPTIONS)
+    run = started(problem)
     assert run.pairs.rounded and run.pairs.cache.rows.dtype == np.float32
     status, seen = run_to_the_end(run)
     assert status == "optimal" and seen
@@ -163,7 +155,7 @@ def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     assert 0 < last.size < problem.n
     rises, falls = (state.status & 1) != 0, (state.status & 2) != 0
     assert true[rises].max() - true[falls].min() <= 1e-3 + 1e-9 * largest
-    judged(problem, smo_newton.finish(run, status), 1e-3)
+    assert certify(problem, smo_newton.finish(run, status)).passes(1e-3, 1.0)
 
 
 @pytest.mark.parametrize("shared", [0, 1, 7, 19])
@@ -202,12 +194,10 @@ def test_starts_from_a_gradient_in_either_precision() -> None:
     X, y = noisy(1300, 6)
     single, double = (Problem(X, y, C, Kernel.gaussian(gamma=0.2)) for C in (1.0, 1e5))
     first = solve(single, "smo-newton")
-    again = solve(single, "smo-newton", eps=3e-4, start=first.end)
-    judged(single, again, 3e-4)
+    again, _ = judged(single, "smo-newton", 3e-4, start=first.end)
     assert again.iterations < first.iterations
-    judged(double, solve(double, "smo-newton", start=again.end), 1e-3)
-    small = solve(single, "smo-newton", eps=1e-8, start=again.end)
-    judged(single, small, 1e-8)
+    judged(double, "smo-newton", start=again.end)
+    judged(single, "smo-newton", 1e-8, start=again.end)
 
 
 def true_gradient(problem: Problem, alpha: Any) -> Any:
@@ -222,10 +212,8 @@ def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.Monke
     monkeypatch.setattr(second_order, "ROUNDS", 1 if end == "widening" else 1000)
     if end != "widening early":
         monkeypatch.setattr(second_order, "_MOST_NOISE", np.inf)
-    X, y = noisy(1100, 3)
-    problem = Problem(X, y, 300.0, Kernel.gaussian(gamma=0.3))
-    smo_newton.prepare(problem, 1e-3)
-    run = smo_newton.start(problem, 1e-6, OPTIONS)
+    problem = Problem(*noisy(1100, 3), 300.0, Kernel.gaussian(gamma=0.3))
+    run = started(problem, 1e-6)
     while run.pairs.rounded and smo_newton.advance(run, 50_000, 1 << 60) is None:
         pass
     assert run.pairs.futile >= 2 if end == "refined" else not run.pairs.rounded
@@ -239,4 +227,4 @@ def test_the_error_of_the_gradient_is_known_at_any_end(monkeypatch: pytest.Monke
 def test_kernel_values_beyond_single_precision_are_not_rounded(scale: float, C: float) -> None:
     X, y = noisy(1100, 4)
     problem = Problem(scale * X, y, C, Kernel.polynomial(5, a=1.0, c=0.0), storage="dense")
-    assert not smo_newton.start(problem, 1e-3, OPTIONS).pairs.rounded
+    assert not started(problem).pairs.rounded
