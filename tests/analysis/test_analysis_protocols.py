@@ -24,7 +24,7 @@ def analysed(tmp_path, pinned):
         else line
         for line in synthetic.records(config, NAME)
     ]
-    return synthetic.analyse(config, {NAME: lines}, figures=True)
+    return synthetic.analyse(config, {NAME: lines})
 
 
 def record(runs):
