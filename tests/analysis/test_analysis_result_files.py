@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratios
@@ -30,8 +31,7 @@ READERS = {
 
 
 def written(path, *rows):
-    lines = [",".join(row.values()) for row in rows]
-    path.write_text("\n".join([",".join(rows[0]), *lines]) + "\n")
+    write_rows(path, rows)
     return path
 
 
@@ -98,7 +98,7 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
 )
 def test_what_no_table_of_results_holds(tmp_path, kind, column, text, message):
     row, read = READERS[kind]
-    path = written(tmp_path / "t.csv", row | {column: f'"{text}"' if text == "a\rb" else text})
+    path = written(tmp_path / "t.csv", row | {column: text})
     with pytest.raises(StepError, match=rf"t\.csv:\d: (?:{column}: )?.*{message}") as raised:
         read(path)
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 500
