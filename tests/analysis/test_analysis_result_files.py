@@ -121,6 +121,7 @@ RECORD = {
         }
     ],
 }  # fmt: skip
+COUNTS = ("rows", 0, "runs", "", "counts")
 
 
 @pytest.mark.parametrize(
@@ -135,14 +136,10 @@ RECORD = {
         (("rows", 0, "setting"), {"C": 1}, r"rows\[0\]\.setting\.C: must be text, not 1"),
         (("rows", 0, "runs", ""), {"status": "optimal"}, r"rows\[0\]\.runs\.'': key 'counts' is missing"),
         (("rows", 0, "runs", "", "status"), "error", r"runs\.'': counts of a run that was not solved"),
-        (
-            ("rows", 0, "runs", "", "counts", "iterations"),
-            True,
-            r"counts\.iterations: must be a number, not True",
-        ),
-        (("rows", 0, "runs", "", "counts", "\0"), 3.0, r"runs\.'': counts: .* cannot be printed"),
-        (("rows", 0, "runs", "", "counts", "iterations"), -1, "iterations: -1 is not a count"),
-        (("rows", 0, "runs", "", "counts", "certificate.dual"), 10**400, "is not between -1e"),
+        ((*COUNTS, "iterations"), True, r"counts\.iterations: must be a number, not True"),
+        ((*COUNTS, "\0"), 3.0, r"runs\.'': counts: .* cannot be printed"),
+        ((*COUNTS, "iterations"), -1, "iterations: -1 is not a count"),
+        ((*COUNTS, "certificate.dual"), 10**400, "is not between -1e"),
         (("rows", 1), RECORD["rows"][0], "rows: a second row for mini, one, 50, smo"),
     ],
 )
