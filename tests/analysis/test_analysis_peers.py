@@ -62,10 +62,8 @@ def test_each_solver_has_seconds_ratio_certificate_and_package():
         "my-package 1.2",
     ]
     assert [row["solved"].text for row in solvers.rows] == ["1 of 1", "1 of 1", "0 of 1", "0 of 1"]
-    assert (
-        solvers.rows[1]["ratio"].value == 5.0
-        and solvers.rows[3]["description"].text == CONTENDERS["mine"].solver
-    )
+    assert solvers.rows[1]["ratio"].value == 5.0
+    assert solvers.rows[3]["description"].text == CONTENDERS["mine"].solver
 
 
 def test_there_is_a_figure_with_and_without_measurements():

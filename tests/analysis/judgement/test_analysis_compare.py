@@ -153,11 +153,8 @@ def test_a_reference_has_less_and_says_so(full, other):
     folder = other(leave_out=("measurements", "claims", "ratios"))
     shutil.copyfile(paths.check(full), folder / "check.json")
     pair = paired(full, folder)
-    assert (
-        pair.outcome.same_machine == {PAPER: True}
-        and pair.there.scale == "paper"
-        and pair.there.commits == ["0123456789ab+"]
-    )
+    assert pair.outcome.same_machine == {PAPER: True}
+    assert pair.there.scale == "paper" and pair.there.commits == ["0123456789ab+"]
     assert pair.there.lacking == (f"{PAPER}: no ratios",)
     assert {row.verdict for row in pair.rows} == {"equal", "not solved in both"}
     assert pair.claims[(PAPER, "separable-none-at-bound")] == ("holds", "holds")
