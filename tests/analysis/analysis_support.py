@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from support import measurement
 from svmrepro.workflow.configuration import Config, Contender, Experiment, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.journal.journal_line import dump_lines
 from svmrepro.workflow.steps import analyse as analyse_step
-from svmrepro.workflow.steps import collect, plot, tabulate
+from svmrepro.workflow.steps import check, collect, plot, tabulate
 
 PAPER = "platt1998"
 EXPERIMENTS = {
@@ -201,6 +203,13 @@ def analyse(
             elif figures:
                 plot.run(config, paper, [name])
     return config
+
+
+def checked(config: Config) -> None:
+    """Check a run without a reference, which fails; its record is written."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(StepError, match="nothing compared"):
+        patch.setattr(paths, "reference", lambda _: config.results_dir / "none")
+        check.run(config)
 
 
 def without_numbers_that_are_none(folder: Path) -> int:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
 from svmrepro.workflow.configuration.model import Contender, Experiment, Paper
 from svmrepro.workflow.judgement.claims import Claim
+from svmrepro.workflow.statistics import Interval
 
 CONTENDERS = {name: Contender(name, name, bias=False) for name in ("svmperf", "svmlight", "exact")}
 
@@ -49,6 +52,16 @@ def results(runs: list[MeasuredRun], *experiments: Experiment) -> Results:
     paper = Paper("joachims2006", "Joachims", {entry.name: entry for entry in experiments}, {})
     numbers = PaperNumbers(Path("nowhere"), paper.name)
     return Results(SimpleNamespace(scale="default"), paper, Runs(tuple(runs)), {}, {}, numbers)
+
+
+def with_ratios(found: Results, name: str) -> Results:
+    """Return the results with the ratios between the contenders of an experiment."""
+    keys = ("experiment", "n", "numerator", "denominator", "quantity")
+    ratios = {
+        tuple(line[key] for key in keys): Interval(line["ratio"], line["low"], line["high"])
+        for line in compare_contenders(found.runs, found.experiment(name))
+    }
+    return replace(found, ratios=ratios)
 
 
 def claim(**changes: Any) -> Claim:

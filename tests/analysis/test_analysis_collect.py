@@ -10,7 +10,8 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
 
 
-def collected(config):
+def collected(config, lines):
+    synthetic.write_records(config, {"noise-linear": lines})
     analyse.run(config, synthetic.PAPER, "noise-linear")
     return paths.measurements(config, synthetic.PAPER, "noise-linear")
 
@@ -22,8 +23,7 @@ def config(tmp_path):
 
 def test_every_line_becomes_one_tidy_row(config):
     lines = synthetic.records(config, "noise-linear", flagged=lambda label, n, repeat: repeat == 0)
-    synthetic.write_records(config, {"noise-linear": lines})
-    rows = rows_of(collected(config))
+    rows = rows_of(collected(config, lines))
     assert len(rows) == len(lines)
     first = next(row for row in rows if row["contender"] == "smo" and row["repeat"] == "0")
     line = next(line for line in lines if line["contender"] == "smo" and line["repeat"] == 0)
@@ -36,14 +36,13 @@ def test_every_line_becomes_one_tidy_row(config):
 
 def test_a_run_twice_in_the_files_and_a_cut_file_are_refused(config):
     lines = synthetic.records(config, "noise-linear")
-    synthetic.write_records(config, {"noise-linear": [*lines, lines[3]]})
     with pytest.raises(StepError, match="was already measured"):
-        collected(config)
+        collected(config, [*lines, lines[3]])
     synthetic.write_records(config, {"noise-linear": lines})
     (path,) = paths.job_files(config, synthetic.PAPER, "noise-linear")
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(StepError, match=rf"{path.name}:\d+:"):
-        collected(config)
+        analyse.run(config, synthetic.PAPER, "noise-linear")
 
 
 def test_joining_keeps_every_row_and_column(full):
@@ -84,8 +83,7 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
     for line in lines:
         if line["flagged"] and line["cpu_seconds"]:
             line["cpu_seconds"] *= 50
-    synthetic.write_records(config, {"noise-linear": lines})
-    runs = read_runs([collected(config)])
+    runs = read_runs([collected(config, lines)])
     mixed, all_flagged = (runs.group("noise-linear", "smo", n) for n in (1000, 500))
     repeats = 1 + max(line["repeat"] for line in lines)
     assert len(mixed.solved) == repeats and len(mixed.timed) == repeats - 1 and not mixed.all_flagged
@@ -129,8 +127,7 @@ def test_a_kill_between_two_contenders_loses_a_pair_of_seconds_and_none_of_count
     killed = [line for line in lines if line["n"] == smallest and line["repeat"] == 1]
     for line in killed[1:]:
         line["run_id"] = "after the kill"
-    synthetic.write_records(config, {"noise-linear": lines})
-    collected(config)
+    collected(config, lines)
     first = killed[0]["contender"]
     repeats = 1 + max(line["repeat"] for line in lines)
     for row in rows_of(paths.ratios(config, synthetic.PAPER, "noise-linear")):

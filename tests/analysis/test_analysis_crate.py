@@ -1,15 +1,15 @@
 """RO-Crate metadata of results."""
 
 import json
-from pathlib import Path
 
 import analysis_support as synthetic
 import pytest
+from support import PROJECT
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.steps import collect, crate
+from svmrepro.workflow.steps import crate
 
-REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
+REFERENCE = PROJECT / "results" / "reference"
 COMMITTED = sorted(REFERENCE.glob(f"*/{crate.METADATA}"))
 
 
@@ -17,8 +17,7 @@ def entities(path):
     return {entity["@id"]: entity for entity in json.loads(path.read_text())["@graph"]}
 
 
-def test_a_crate_names_software_machine_data_and_files(full, capsys):
-    collect.run(full, synthetic.PAPER)
+def test_a_crate_names_software_machine_data_and_files(full):
     folder = paths.results(full)
     assert crate.run(folder) == 0
     found = entities(folder / crate.METADATA)

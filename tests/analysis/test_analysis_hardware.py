@@ -23,20 +23,14 @@ def moved(line, run_id):
     }
 
 
-def analysed(tmp_path, elsewhere):
-    config = synthetic.make_config(tmp_path, [NAME])
-    lines = synthetic.records(config, NAME)
-    lines = [moved(line, "elsewhere") if elsewhere(line) else line for line in lines]
-    return synthetic.analyse(config, {NAME: lines}, figures=True)
-
-
 def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):
-    alone = synthetic.make_config(tmp_path / "alone", [NAME])
+    alone, mixed = (synthetic.make_config(tmp_path / name, [NAME]) for name in ("alone", "mixed"))
     sizes = alone.papers[synthetic.PAPER].experiments[NAME].sizes
     far = set(sizes[-2:])
-    kept = [line for line in synthetic.records(alone, NAME) if line["n"] not in far]
-    synthetic.analyse(alone, {NAME: kept})
-    mixed = analysed(tmp_path / "mixed", lambda line: line["n"] in far)
+    lines = synthetic.records(alone, NAME)
+    synthetic.analyse(alone, {NAME: [line for line in lines if line["n"] not in far]})
+    lines = [moved(line, "elsewhere") if line["n"] in far else line for line in lines]
+    synthetic.analyse(mixed, {NAME: lines}, figures=True)
 
     def fits(config, quantity):
         every = rows(paths.fits(config, synthetic.PAPER, NAME))

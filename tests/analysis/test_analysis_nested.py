@@ -11,7 +11,7 @@ from svmrepro.workflow.configuration import config_dir, jobs, load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import read_claims
 from svmrepro.workflow.judgement.verdicts import judge
-from svmrepro.workflow.steps import plot, tabulate
+from svmrepro.workflow.steps import plot
 
 NAME, OWN, NESTED = "adult-linear", [1605, 2265, 3185, 4781], [1900, 2700, 3900]
 
@@ -68,7 +68,6 @@ def test_rules_on_printed_exponents_use_the_papers_sizes_and_ratios_its_rows(res
 
 def test_tables_and_figures_show_them_apart(results):
     config = results.config
-    tabulate.run(config, synthetic.PAPER, ["timing-adult-linear", "scaling", "support-vectors"])
     plot.run(config, synthetic.PAPER, ["loglog-adult-linear"])
     folder = paths.results(config) / synthetic.PAPER
     first, between, exponents = (folder / "timing-adult-linear.md").read_text().split("\n## ")

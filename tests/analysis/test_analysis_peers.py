@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from curve_support import experiment, results, run
+from curve_support import experiment, results, run, with_ratios
 from svmrepro.workflow.analysis import fits
 from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.figures import seconds_ratios, style
-from svmrepro.workflow.statistics.intervals import PROCESS_SPREAD, Interval
+from svmrepro.workflow.statistics.intervals import PROCESS_SPREAD
 from svmrepro.workflow.tables import peers
 
 CONTENDERS = {
@@ -40,15 +40,7 @@ def runs():
 
 
 def found():
-    described = replace(experiment("set"), contenders=CONTENDERS)
-    made = results(list(runs()), described)
-    ratios = {
-        (line["experiment"], line["n"], line["numerator"], line["denominator"], line["quantity"]): Interval(
-            line["ratio"], line["low"], line["high"]
-        )
-        for line in compare_contenders(made.runs, described)
-    }
-    return replace(made, ratios=ratios)
+    return with_ratios(results(list(runs()), replace(experiment("set"), contenders=CONTENDERS)), "set")
 
 
 def artefact(form):
@@ -70,10 +62,8 @@ def test_each_solver_has_seconds_ratio_certificate_and_package():
         "my-package 1.2",
     ]
     assert [row["solved"].text for row in solvers.rows] == ["1 of 1", "1 of 1", "0 of 1", "0 of 1"]
-    assert (
-        solvers.rows[1]["ratio"].value == 5.0
-        and solvers.rows[3]["description"].text == CONTENDERS["mine"].solver
-    )
+    assert solvers.rows[1]["ratio"].value == 5.0
+    assert solvers.rows[3]["description"].text == CONTENDERS["mine"].solver
 
 
 def test_there_is_a_figure_with_and_without_measurements():

@@ -12,7 +12,7 @@ from svmrepro.workflow.analysis import parquet, tidy
 from svmrepro.workflow.analysis.measurement_columns import field_of
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.steps import collect, remake
+from svmrepro.workflow.steps import remake
 
 COMMITTED = sorted((PROJECT / "results" / "reference").glob("*/*/measurements.parquet"))
 
@@ -112,7 +112,6 @@ def test_a_folder_without_measurements_is_refused(tmp_path):
 
 
 def test_columns_have_a_meaning_a_unit_and_a_licence(full):
-    collect.run(full, synthetic.PAPER)
     schema = pq.read_schema(paths.measurements(full, synthetic.PAPER).with_suffix(".parquet"))
     assert schema.metadata[b"licence"] == b"MIT"
     assert schema.field("cpu_seconds").metadata[b"unit"] == b"s"

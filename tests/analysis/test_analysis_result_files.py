@@ -1,8 +1,10 @@
 """Result files from elsewhere or damaged: refused in one line with file, place and fault."""
 
+import copy
 import json
 
 import pytest
+from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratios
@@ -30,8 +32,7 @@ READERS = {
 
 
 def written(path, *rows):
-    lines = [",".join(row.values()) for row in rows]
-    path.write_text("\n".join([",".join(rows[0]), *lines]) + "\n")
+    write_rows(path, rows)
     return path
 
 
@@ -98,7 +99,7 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
 )
 def test_what_no_table_of_results_holds(tmp_path, kind, column, text, message):
     row, read = READERS[kind]
-    path = written(tmp_path / "t.csv", row | {column: f'"{text}"' if text == "a\rb" else text})
+    path = written(tmp_path / "t.csv", row | {column: text})
     with pytest.raises(StepError, match=rf"t\.csv:\d: (?:{column}: )?.*{message}") as raised:
         read(path)
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 500
@@ -120,6 +121,7 @@ RECORD = {
         }
     ],
 }  # fmt: skip
+COUNTS = ("rows", 0, "runs", "", "counts")
 
 
 @pytest.mark.parametrize(
@@ -134,24 +136,16 @@ RECORD = {
         (("rows", 0, "setting"), {"C": 1}, r"rows\[0\]\.setting\.C: must be text, not 1"),
         (("rows", 0, "runs", ""), {"status": "optimal"}, r"rows\[0\]\.runs\.'': key 'counts' is missing"),
         (("rows", 0, "runs", "", "status"), "error", r"runs\.'': counts of a run that was not solved"),
-        (
-            ("rows", 0, "runs", "", "counts", "iterations"),
-            True,
-            r"counts\.iterations: must be a number, not True",
-        ),
-        (("rows", 0, "runs", "", "counts", "\0"), 3.0, r"runs\.'': counts: .* cannot be printed"),
-        (("rows", 0, "runs", "", "counts", "iterations"), -1, "iterations: -1 is not a count"),
-        (("rows", 0, "runs", "", "counts", "certificate.dual"), 10**400, "is not between -1e"),
+        ((*COUNTS, "iterations"), True, r"counts\.iterations: must be a number, not True"),
+        ((*COUNTS, "\0"), 3.0, r"runs\.'': counts: .* cannot be printed"),
+        ((*COUNTS, "iterations"), -1, "iterations: -1 is not a count"),
+        ((*COUNTS, "certificate.dual"), 10**400, "is not between -1e"),
         (("rows", 1), RECORD["rows"][0], "rows: a second row for mini, one, 50, smo"),
     ],
 )
 def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):
     path = tmp_path / "check.json"
-    content = json.loads(json.dumps(RECORD))
-    path.write_text(json.dumps(content))
-    (row,) = read_record(path)["rows"]
-    assert row["counts"]["iterations"] == 7.0 and row["seed"] == ""
-    inner = content
+    inner = content = copy.deepcopy(RECORD)
     for part in place[:-1]:
         inner = inner[part]
     if isinstance(inner, list):
@@ -163,12 +157,13 @@ def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):
         read_record(path)
 
 
-def test_a_record_of_a_paper_without_data(tmp_path):
-    without = {"measured": "", "machine": {}, "machines": [], "protocols": []}
-    (tmp_path / "check.json").write_text(
-        json.dumps(RECORD | {"papers": RECORD["papers"] | {"other": without}})
-    )
-    assert read_record(tmp_path / "check.json")["papers"]["other"] == without
+def test_a_sound_record_also_of_a_paper_without_data(tmp_path):
+    path, without = tmp_path / "check.json", {"measured": "", "machine": {}, "machines": [], "protocols": []}
+    path.write_text(json.dumps(RECORD | {"papers": RECORD["papers"] | {"other": without}}))
+    record = read_record(path)
+    (row,) = record["rows"]
+    assert row["counts"]["iterations"] == 7.0 and row["seed"] == ""
+    assert record["papers"]["other"] == without
 
 
 @pytest.mark.parametrize(

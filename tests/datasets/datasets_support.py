@@ -157,14 +157,13 @@ labels: {-1: -1, 1: 1}
 drawn: in order
 subsets: SUBSETS
 files:
-""").replace("generated: {}\n", "")
+""")
 
 
 def make_entry(files: str, subsets: str = "[toy]") -> DownloadedEntry:
     """Return the registry entry of a set ``toy`` with these files (YAML)."""
     body = textwrap.indent(textwrap.dedent(files).strip("\n"), " " * 6)
-    text = HEAD.replace("SUBSETS", subsets) + body + "\ngenerated: {}\n"
-    return parse_registry(text).downloaded["toy"]
+    return parse_registry(HEAD.replace("SUBSETS", subsets) + body).downloaded["toy"]
 
 
 def toy_file(content: bytes, *sources: object, name: str = "toy", **more: object) -> str:

@@ -6,7 +6,6 @@ import signal
 import numpy as np
 import pytest
 from datasets_support import libsvm_text, make_entry, put, refused, sha, toy_file
-from msgspec import structs
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets import DataError, DatasetUnavailable, loading
@@ -172,23 +171,17 @@ def test_a_file_with_the_right_checksum_and_wrong_counts(toy_registry, tmp_path,
         datasets.load("toy", data_dir=tmp_path)
 
 
-@pytest.mark.parametrize("value", [b"1", b"2"])
-def test_values_of_a_set_that_is_called_binary(tmp_path, monkeypatch, value):
-    content = b"".join(b"%+d 1:1 3:%s\n" % (label, value) for label in (1, -1))
-    put(tmp_path / "mirror" / "toy" / "toy", content)
-    entry = structs.replace(make_entry(toy_file(content, "http://localhost:1/toy")), binary=True)
-    monkeypatch.setattr(loading, "registry", lambda: Registry({"toy": entry}, {}))
+def test_values_of_a_set_that_is_called_binary(tmp_path, monkeypatch):
+    def load(value):
+        content = b"".join(b"%+d 1:1 3:%d\n" % (label, value) for label in (1, -1))
+        put(tmp_path / "mirror" / "toy" / "toy", content)
+        entry = make_entry(toy_file(content, "http://localhost:1/toy"))
+        monkeypatch.setattr(loading, "registry", lambda: Registry({"toy": entry}, {}))
+        return datasets.load("toy", data_dir=tmp_path / f"data-{value}", mirror=tmp_path / "mirror")
 
-    def load():
-        return datasets.load("toy", data_dir=tmp_path / "data", mirror=tmp_path / "mirror")
-
-    if value == b"1":
-        assert load().X.data.tolist() == [1.0] * 4
-    else:
-        with pytest.raises(
-            DataError, match="values other than 1, where the registry says that toy is binary"
-        ):
-            load()
+    assert load(1).X.data.tolist() == [1.0] * 4
+    with pytest.raises(DataError, match="values other than 1, where the registry says that toy is binary"):
+        load(2)
 
 
 def test_a_file_of_ones_own(toy_registry, tmp_path):

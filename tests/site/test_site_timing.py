@@ -59,16 +59,15 @@ def test_flagged_runs_and_several_protocols_are_warned_of(tmp_path):
     assert load(found).flagged == 1 and load(found).steal == 0.0
 
 
-def test_the_page_of_a_run_repeats_the_warnings(run, tmp_path):
-    out = tmp_path / "site"
-    write_site([run], out)
-    assert "What may have disturbed" not in (out / "smoke" / "index.html").read_text()
+def test_the_page_of_a_run_repeats_the_warnings(site, run, tmp_path):
+    assert "What may have disturbed" not in (site / "smoke" / "index.html").read_text()
     folder = tmp_path / "results" / "smoke"
     (folder / PAPER).mkdir(parents=True)
     (folder / "check.json").write_text(json.dumps({"claims": {}, "rows": []}))
     (folder / PAPER / "claims.csv").write_bytes((run / PAPER / "claims.csv").read_bytes())
     other = {"noise": QUIET, "machine": MACHINE | {"cpu": "Another one"}}
     records(folder, other, *[{"noise": QUIET | {"governor": "powersave"}}] * 2)
+    out = tmp_path / "site"
     write_site([folder], out)
     page = (out / "smoke" / "index.html").read_text()
     assert "governor: powersave" in page and "<dd>A processor, Another one</dd>" in page

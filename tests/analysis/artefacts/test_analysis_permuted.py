@@ -119,15 +119,12 @@ def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_othe
         assert "On heart every run met other load" in words(config, name)
 
 
-def claims(config):
+def verdicts(config):
     paper = config.papers[PAPER]
     path = paths.config_dir() / "claims" / f"{PAPER}.yaml"
-    return read_claims(path, list(paper.experiments), paper.left_out)
-
-
-def verdicts(config):
-    results = load(config, PAPER, config.papers[PAPER].experiments)
-    return {claim.id: judge(claim, results) for claim in claims(config)}
+    results = load(config, PAPER, paper.experiments)
+    claims = read_claims(path, list(paper.experiments), paper.left_out)
+    return {claim.id: judge(claim, results) for claim in claims}
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def gain(experiment, contender):
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory):
+def rows(tmp_path_factory):
     def change(line):
         if (line["experiment"], line["contender"], line["seed"]) == ("thyroid", "proof-slope-own", 2):
             line |= {"status": "iteration_limit", "certificate": None}
@@ -41,11 +41,7 @@ def config(tmp_path_factory):
             line["info"] = {"longest_planned": 4.0 + line["seed"]}
 
     folder, names = tmp_path_factory.mktemp("readings"), SETS + CROSSED
-    return permuted.measured(folder, names, change, paper=PAPER, permutations=7, gain=gain)
-
-
-@pytest.fixture(scope="module")
-def rows(config):
+    config = permuted.measured(folder, names, change, paper=PAPER, permutations=7, gain=gain)
     return rows_of(paths.table(config, PAPER, "scores")["csv"])
 
 

@@ -19,7 +19,7 @@ from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
-from svmrepro.workflow.tables import contenders, scaling, sparse, support_vectors, timing
+from svmrepro.workflow.tables import contenders
 from svmrepro.workflow.tables.contenders import varying_option
 from svmrepro.workflow.tables.layout.cells import (
     DASH,
@@ -248,10 +248,7 @@ def test_a_paper_that_prints_no_numbers_is_not_spoken_of(full, tmp_path, kind):
         numbers=PaperNumbers(tmp_path, "own"),
         fits=fits,
     )
-    build = {"timing": timing, "sparse": sparse, "scaling": scaling, "support-vectors": support_vectors}[
-        kind
-    ].build
-    table = build(silent, artefact)
+    table = builder_of("own", artefact)(silent, artefact)
     said = to_markdown(table)
     assert "paper" not in said.replace("as in the paper", "")
     for section in table.sections:

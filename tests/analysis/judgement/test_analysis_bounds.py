@@ -3,11 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from curve_support import claim, experiment, results, run
-from svmrepro.workflow.analysis.fits import compare_contenders
+from curve_support import claim, experiment, results, run, with_ratios
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED
 from svmrepro.workflow.judgement.verdicts import judge, record
-from svmrepro.workflow.statistics import Interval
 
 #: Three repeats of one contender take 1 s; a limit stops the other one after 30 s.
 STOPPED = {"status": "time_limit", "reason": "passed its time limit of 30 s", "cpu_seconds": 30.1}
@@ -81,11 +79,7 @@ def test_what_a_disturbed_machine_or_another_limit_stopped_bounds_nothing():
 )
 def test_seconds_of_flagged_runs_are_upper_bounds(quantity, rule, verdict):
     asked = claim(quantity=quantity, rule=rule, unit="x", scales=("default",))
-    measured = stopped(status="optimal", reason="", flagged="true")
-    for line in compare_contenders(measured.runs, measured.experiment("set")):
-        key = tuple(line[name] for name in ("experiment", "n", "numerator", "denominator", "quantity"))
-        measured.ratios[key] = Interval(*(line[name] for name in ("ratio", "low", "high")))
-    judged = judge(asked, measured)
+    judged = judge(asked, with_ratios(stopped(status="optimal", reason="", flagged="true"), "set"))
     assert judged.verdict == verdict and judged.measured.endswith(", by flagged runs")
 
 

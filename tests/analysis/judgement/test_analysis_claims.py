@@ -269,39 +269,37 @@ def on_paper(folder, rule, over="all", restates=False, **quantity):
     return judge_printed(asked, PaperNumbers(folder, "toy"))[0]
 
 
+EXPONENT = {"kind": "exponent", "contender": "smo"}
+RATIO = {"kind": "ratio", "above": "chunking", "below": "smo"}
+OPTIMUM = {"kind": "curve-optimum", "contender": "smo"}
+UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
+
+
 @pytest.mark.parametrize(
     ("quantity", "rule", "verdict"),
     [
         # The seconds are exact powers of n, so that the refit has no width; the printed 1.3 is not asked.
-        ({"kind": "exponent", "contender": "smo"}, {"between": (0.9999, 1.0001)}, HOLDS),
-        ({"kind": "exponent", "contender": "chunking"}, {"at-most": 1.9}, FAILS),
+        (EXPONENT, {"between": (0.9999, 1.0001)}, HOLDS),
+        (EXPONENT | {"contender": "chunking"}, {"at-most": 1.9}, FAILS),
         # Without seconds, the printed 1.5 is any number from 1.45 to 1.55.
-        ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.55}, HOLDS),
-        ({"kind": "exponent", "contender": "smo", "experiments": ["written"]}, {"at-most": 1.5}, UNDECIDED),
-        ({"kind": "exponent", "contender": "smo", "of": "work"}, {"at-most": 9}, UNASKED),
+        (EXPONENT | {"experiments": ["written"]}, {"at-most": 1.55}, HOLDS),
+        (EXPONENT | {"experiments": ["written"]}, {"at-most": 1.5}, UNDECIDED),
+        (EXPONENT | {"of": "work"}, {"at-most": 9}, UNASKED),
         # 1 for the seconds, minus the printed 1.5.
-        (
-            {"kind": "exponent", "contender": "smo", "against": "written"},
-            {"between": (-0.551, -0.449)},
-            HOLDS,
-        ),
-        ({"kind": "exponent", "contender": "smo", "against": "written"}, {"at-least": -0.5}, UNDECIDED),
+        (EXPONENT | {"against": "written"}, {"between": (-0.551, -0.449)}, HOLDS),
+        (EXPONENT | {"against": "written"}, {"at-least": -0.5}, UNDECIDED),
         (
             {"kind": "exponent-difference", "contender": "chunking", "minus": "smo"},
             {"between": (0.999, 1.001)},
             HOLDS,
         ),
         # 2.0 / 1.0 lies between 1.95 / 1.05 = 1.857 and 2.05 / 0.95 = 2.158.
-        ({"kind": "ratio", "above": "chunking", "below": "smo", "at": 100}, {"between": (1.85, 2.16)}, HOLDS),
-        (
-            {"kind": "ratio", "above": "chunking", "below": "smo", "at": 100},
-            {"between": (1.86, 2.16)},
-            UNDECIDED,
-        ),
-        ({"kind": "ratio", "above": "chunking", "below": "smo", "at": "largest"}, {"above": 7.8}, HOLDS),
-        ({"kind": "ratio", "above": "chunking", "below": "smo", "from": 200}, {"above": 3.8}, HOLDS),
-        ({"kind": "ratio", "above": "chunking", "below": "smo"}, {"above": 3.8}, FAILS),
-        ({"kind": "ratio", "above": "smo-dense", "below": "smo"}, {"between": (3.7, 4.3)}, HOLDS),
+        (RATIO | {"at": 100}, {"between": (1.85, 2.16)}, HOLDS),
+        (RATIO | {"at": 100}, {"between": (1.86, 2.16)}, UNDECIDED),
+        (RATIO | {"at": "largest"}, {"above": 7.8}, HOLDS),
+        (RATIO | {"from": 200}, {"above": 3.8}, HOLDS),
+        (RATIO, {"above": 3.8}, FAILS),
+        (RATIO | {"above": "smo-dense"}, {"between": (3.7, 4.3)}, HOLDS),
         # At the largest of each 8.0 / 3.0.
         (
             {"kind": "problem-ratio", "contender": "smo", "against": "other", "at": "largest"},
@@ -310,21 +308,12 @@ def on_paper(folder, rule, over="all", restates=False, **quantity):
         ),
         ({"kind": "value", "contenders": ["smo"], "of": "certificate.n_bound"}, {"equals": 0}, FAILS),
         ({"kind": "support-vectors", "contender": "smo", "which": "total"}, {"at-most": 1}, UNASKED),
-        (
-            {
-                "kind": "curve-optimum",
-                "contender": "smo",
-                "x": "C_total",
-                "experiments": ["power-C", "powers"],
-            },
-            {"equals": 5000},
-            HOLDS,
-        ),
-        ({"kind": "curve-optimum", "contender": "smo", "x": "eps"}, {"at-most": 9}, UNASKED),
+        (OPTIMUM | {"x": "C_total", "experiments": ["power-C", "powers"]}, {"equals": 5000}, HOLDS),
+        (OPTIMUM | {"x": "eps"}, {"at-most": 9}, UNASKED),
         # N/A at the largest of the paper's sizes only.
-        ({"kind": "unfinished", "contender": "chunking", "at": "largest"}, {"equals": 1}, HOLDS),
-        ({"kind": "unfinished", "contender": "chunking"}, {"equals": 1}, FAILS),
-        ({"kind": "unfinished", "contender": "svmlight"}, {"equals": 1}, UNASKED),
+        (UNFINISHED | {"at": "largest"}, {"equals": 1}, HOLDS),
+        (UNFINISHED, {"equals": 1}, FAILS),
+        (UNFINISHED | {"contender": "svmlight"}, {"equals": 1}, UNASKED),
     ],
 )
 def test_rules_are_put_to_the_printed_numbers(tmp_path, quantity, rule, verdict):

@@ -55,38 +55,26 @@ def test_rows_that_lack_a_value_are_left_out(tmp_path):
 
 
 GOOD = "1,0.5,1\n-1,0.25,1\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        (GOOD + "0,1,1\n", 3, "label '0' where 1 or -1 was expected"),
-        (GOOD + "yes,1,1\n", 3, "label 'yes'"),
-        (GOOD + "1,x,1\n", 3, "column 2: 'x' is not a number"),
-        (GOOD + "1,1_0,1\n", 3, "column 2: '1_0' is not a number"),
-        (GOOD + "1,\u0661,1\n", 3, "column 2: '\u0661' is not a number"),
-        (GOOD + "1,nan,1\n", 3, "column 2: 'nan' is not finite"),
-        (GOOD + "1,1,1e999\n", 3, "column 3: '1e999' is not finite"),
-        (GOOD + "1,1,1,\n", 3, "4 fields where 3"),
-        ("1,1,1\n\n-1,1,1\n", 2, "empty line"),
-        ("1,1,1\n1,2,2\n", 1, "one class only"),
-        ("\n \r\n", 1, "the file is empty"),
-        (b"1,\xff\xfe,1\n", 1, "column 2: '\ufffd\ufffd'"),
-        (b"1,1\x002,1\n", 1, "column 2: '1\\x002'"),
-        ("1," + "9" * 1_000_000 + "x,1\n", 1, f"column 2: '{'9' * 37}...'"),
-    ],
-)
-def test_numbers_that_are_refused(tmp_path, text, line, words):
-    path = put(tmp_path / "file", text)
-    refused(lambda: read(path), f"{path}:{line}: ", words)
-
-
-BOARD, GAPS = (GAME, OUTCOMES), (Columns(missing="?"),)
+PLAIN, BOARD, GAPS = (), (GAME, OUTCOMES), (Columns(missing="?"),)
 
 
 @pytest.mark.parametrize(
     ("rules", "text", "line", "words"),
     [
+        (PLAIN, GOOD + "0,1,1\n", 3, "label '0' where 1 or -1 was expected"),
+        (PLAIN, GOOD + "yes,1,1\n", 3, "label 'yes'"),
+        (PLAIN, GOOD + "1,x,1\n", 3, "column 2: 'x' is not a number"),
+        (PLAIN, GOOD + "1,1_0,1\n", 3, "column 2: '1_0' is not a number"),
+        (PLAIN, GOOD + "1,\u0661,1\n", 3, "column 2: '\u0661' is not a number"),
+        (PLAIN, GOOD + "1,nan,1\n", 3, "column 2: 'nan' is not finite"),
+        (PLAIN, GOOD + "1,1,1e999\n", 3, "column 3: '1e999' is not finite"),
+        (PLAIN, GOOD + "1,1,1,\n", 3, "4 fields where 3"),
+        (PLAIN, "1,1,1\n\n-1,1,1\n", 2, "empty line"),
+        (PLAIN, "1,1,1\n1,2,2\n", 1, "one class only"),
+        (PLAIN, "\n \r\n", 1, "the file is empty"),
+        (PLAIN, b"1,\xff\xfe,1\n", 1, "column 2: '\ufffd\ufffd'"),
+        (PLAIN, b"1,1\x002,1\n", 1, "column 2: '1\\x002'"),
+        (PLAIN, "1," + "9" * 1_000_000 + "x,1\n", 1, f"column 2: '{'9' * 37}...'"),
         (BOARD, "x,o,win\nx,1,loss\n", 2, "column 2: '1' is not one of x, o, b"),
         (BOARD, "x,o,win\nx,o,won\n", 2, "label 'won' where win or loss or draw"),
         (BOARD, "x,o,draw\nx,o,draw\n", 1, "no row is left"),
@@ -96,6 +84,6 @@ BOARD, GAPS = (GAME, OUTCOMES), (Columns(missing="?"),)
         (GAPS, "1,?,1\n?,?,-1\n", 1, "no row is left"),
     ],
 )
-def test_boards_and_lines_that_lack_a_value_are_refused(tmp_path, rules, text, line, words):
+def test_what_is_refused(tmp_path, rules, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read(path, *rules), f"{path}:{line}: ", words)

@@ -64,6 +64,7 @@ def saved(tmp_path, **arrays):
 
 
 X, Y = np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([0, 1])
+CSR = {"data": [1.0], "indices": [1], "indptr": [0, 1, 1], "shape": [2, 2], "y": Y}
 
 
 def test_arrays_dense_and_sparse(tmp_path):
@@ -88,24 +89,15 @@ def test_arrays_dense_and_sparse(tmp_path):
         ({"X": X + np.inf, "y": Y}, "X[0, 0] is not finite"),
         ({"X": X + 1e160, "y": Y}, "X[0, 0] is beyond 1e+150: squares would overflow"),
         (
-            {"data": [9e149, 9e149], "indices": [0, 0], "indptr": [0, 2, 2], "shape": [2, 2], "y": Y},
+            CSR | {"data": [9e149, 9e149], "indices": [0, 0], "indptr": [0, 2, 2]},
             "a sum of repeated entries is beyond 1e+150",
         ),
         ({"X": X, "y": Y + 1}, "row 2: label 2 where 0 or 1 was expected"),
         ({"X": X, "y": Y * 0}, "one class only"),
         ({"X": np.array([[object()]]), "y": Y}, "cannot be loaded when allow_pickle=False"),
-        (
-            {"data": [1.0], "indices": [5], "indptr": [0, 1, 1], "shape": [2, 2], "y": Y},
-            "is not a CSR matrix",
-        ),
-        (
-            {"data": [1.0], "indices": [1], "indptr": [0, 9, 1], "shape": [2, 2], "y": Y},
-            "is not a CSR matrix",
-        ),
-        (
-            {"data": [1.0], "indices": [0.5], "indptr": [0, 1], "shape": [1, 2], "y": Y},
-            "indices: whole numbers",
-        ),
+        (CSR | {"indices": [5]}, "is not a CSR matrix"),
+        (CSR | {"indptr": [0, 9, 1]}, "is not a CSR matrix"),
+        (CSR | {"indices": [0.5], "indptr": [0, 1], "shape": [1, 2]}, "indices: whole numbers"),
     ],
 )
 def test_arrays_that_are_no_examples_are_refused(tmp_path, arrays, message):
