@@ -16,6 +16,7 @@ datasets: {{mine: {{path: mine.libsvm}}}}
 experiments:
   platt1998: {{noise-linear: {{dataset: mine, sizes: [2], {more}}}}}
 """
+NO_RULE = "there is no rule 'measur'; did you mean 'measure'?"
 
 
 @pytest.fixture
@@ -90,6 +91,19 @@ def called(tmp_path, monkeypatch, capfd):
         (["-c2", "--cores", "2"], "--cores is given twice; give it once"),
         (["--cofig", "repeats=5"],
          "unrecognized arguments: --cofig; see `svmrepro run --help` and `snakemake --help`"),
+        (["--until", "measur"], f"--until: {NO_RULE}"),
+        (["--forcerun", "measur"], f"--forcerun: {NO_RULE}"),
+        (["--omit-from", "measur"], f"--omit-from: {NO_RULE}"),
+        (["--prioritize", "measur"], f"--prioritize: {NO_RULE}"),
+        (["--allowed-rules", "measur"], f"--allowed-rules: {NO_RULE}"),
+        (["noise-linear", "--report", "x.txt"], "--report: x.txt must end in .html or .zip"),
+        (["--set-resources", "foo"],
+         "--set-resources: 'foo' is not of the form RULE:RESOURCE=VALUE; see `snakemake --help`"),
+        (["--default-resources", "foo"],
+         "--default-resources: 'foo' is not of the form NAME=INT; see `snakemake --help`"),
+        (["--set-threads", "measure=-1"],
+         "--set-threads: Invalid threads definition: entries have to be defined as RULE=THREADS pairs (with "
+         "THREADS being a positive integer).; see `snakemake --help`"),
     ],
 )  # fmt: skip
 def test_of_words(called, tmp_path, words, expected):
