@@ -45,6 +45,8 @@ def called(tmp_path, monkeypatch, capfd):
         (["check", "plat1998"], "there is nothing called 'plat1998'; did you mean 'platt1998'?"),
         (["AdultLinD", "--scale", "smoke"],
          "AdultLinD: this experiment of platt1999 is not part of the smoke scale"),
+        (["-s", "smo", "-d", "noise", "--scale", "smoke", "adult-linear"],
+         "adult-linear: this experiment of platt1998 is not part of the smoke scale"),
         (["--scale", "smok"], "--scale: unknown scale 'smok'; did you mean 'smoke'?"),
         (["--config", "repeat=5"], "--config: repeat: unknown key; did you mean 'repeats'?"),
         (["--config", "repeats"],

@@ -63,6 +63,7 @@ def test_all_runs_are_made_interleaved_and_certified_and_nothing_is_measured_twi
     assert len([line for line in Path("log.txt").read_text().splitlines() if " n = " in line]) >= 18
     assert measure(config) == (lines, "")
     assert left(config) == (0, 0.0)
+    assert "\nEverything that was asked for was run.\n" in closing(config)
 
 
 def test_row_key_follows_what_is_measured(monkeypatch):
