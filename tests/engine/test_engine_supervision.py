@@ -106,16 +106,20 @@ def test_a_call_is_told_while_it_lasts():
     assert present.call() is None
 
 
-def test_the_step_goes_on_with_the_others(tmp_path):
-    config = prepare({"dying": solver("dying"), "good": solver("quick")}, sizes=[20], repeats=1)
+def test_the_step_goes_on_with_the_others_and_has_one_thread_whatever_it_inherits(tmp_path):
+    config = prepare({"dying": solver("dying"), "good": solver("threads")}, sizes=[20], repeats=1)
     write_config(config, tmp_path / "c.json")
     words = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
     command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", *words]
-    ended = ran(*command, cwd=tmp_path, env=environment())
+    inherited = environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2")
+    ended = ran(*command, cwd=tmp_path, env=inherited)
     assert ended.returncode == 0, ended.stderr
     assert f"{EXPERIMENT}: engine_solvers:dying on n = 20: error (ended its process (exit" in ended.stderr
-    found = {line["contender"]: (line["status"], line["reason"]) for line in journal(config).lines()}
+    lines = {line["contender"]: line for line in journal(config).lines()}
+    found = {name: (line["status"], line["reason"]) for name, line in lines.items()}
     assert found == {"dying": ("error", "ended its process (exit code 3)"), "good": ("optimal", None)}
+    assert lines["good"]["iterations"] == 2  # which stands for the limits of two libraries
+    assert set(lines["good"]["machine"]["thread_settings"].values()) == {"1"}
     before = journal(config).path.read_bytes()
     assert ran(*command, cwd=tmp_path, env=environment(), check=True).returncode == 0
     assert journal(config).path.read_bytes() == before
