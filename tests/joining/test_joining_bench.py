@@ -132,9 +132,6 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     assert "mypkg.train" in ended.stdout and (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     settings = yaml.safe_load((folder / "config" / "experiments" / "bench.yaml").read_text())
     assert settings["experiments"]["mine"]["sizes"] == [50, 100, 200]
-    # The same command measures nothing again.
-    assert ran(*command, "--option", "cache_mb=20", cwd=tmp_path, env=environment).returncode == 0
-    assert rows_of(folder / "measurements.csv") == measured
     assert "default scale" not in ended.stdout and "at the next size" not in ended.stdout
     ended = ran(*command, "-s", "mypkg:refuse", "-s", "mypkg:die", cwd=tmp_path, env=environment)
     assert ended.returncode == 1
