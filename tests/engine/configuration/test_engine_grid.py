@@ -1,6 +1,5 @@
 """Experiments over a grid of C and gamma: one run solves, certifies and adds up all cells."""
 
-import json
 from dataclasses import replace
 
 import engine_support
@@ -192,11 +191,3 @@ def test_the_grid_and_warm_starts_decide_what_is_measured():
 )
 def test_grids_that_cannot_be_are_refused(changes, message):
     assert message in refusal(overrides(**changes))
-
-
-def test_warm_needs_a_grid():
-    contenders = {"smo": {"solver": "smo", "warm": True}}
-    said = refusal(
-        {"papers": ["platt1998"], "experiments": {"platt1998": {"adult-linear": {"contenders": contenders}}}}
-    )
-    assert "needs a grid" in said and json.dumps(said)
