@@ -26,8 +26,7 @@ def test_only_the_named_solvers_and_data_sets_are_left():
     assert config.results_dir.as_posix() == FOLDERS["results_dir"]
 
 
-def test_a_solver_of_ones_own_joins_the_others(monkeypatch):
-    monkeypatch.syspath_prepend("tests/engine")
+def test_a_solver_of_ones_own_joins_the_others():
     config, whole = chosen([OWN], ["noise"]), load_config(SMOKE)
     for each in config.experiments:
         of_all = whole.experiment(each.paper, each.name).contenders
