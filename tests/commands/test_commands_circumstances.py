@@ -27,10 +27,6 @@ def settings(folder, *arguments, **more):
     (folder / "quick.yaml").write_text(json.dumps(tiny(*arguments, **more)))
 
 
-def slow(pause):
-    return {"one": solver("quick", options={"pause": pause})}
-
-
 def started(folder):
     return subprocess.Popen(
         words_of(*RUN),
@@ -41,10 +37,6 @@ def started(folder):
         text=True,
         start_new_session=True,
     )
-
-
-def lock_of(folder):
-    return folder / "results" / "default" / ".run.lock"
 
 
 def wait_for(found):
@@ -107,7 +99,8 @@ def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path)
 
 def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for_it(tmp_path):
     # The first run must last until the second one has started on a busy machine.
-    settings(tmp_path, slow(2.5), sizes=(20, 40, 60), repeats=3)
+    slow = {"one": solver("quick", options={"pause": 2.5})}
+    settings(tmp_path, slow, sizes=(20, 40, 60), repeats=3)
     before = 0
     # `kill -INT` reaches the command alone; Ctrl-C in a terminal, here twice, or `timeout` its steps as well.
     for number, kills in (
@@ -128,7 +121,7 @@ def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for
     assert before < 9
     with started(tmp_path) as first:
         # The file still names the run before, so another one could be the first to lock it.
-        lock = lock_of(tmp_path)
+        lock = tmp_path / "results" / "default" / ".run.lock"
         wait_for(lambda: lock.is_file() and str(first.pid) in lock.read_text())
         with started(tmp_path) as second:
             waiting = f"waiting: results/default is in use by the run of process {first.pid} on "

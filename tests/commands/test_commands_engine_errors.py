@@ -8,7 +8,6 @@ from svmrepro.workflow.running.engine_errors import explain, nearest_file
 
 SCALING = "results/smoke/platt1998/scaling.md"
 TYPO, NOWHERE = "results/smoke/platt1998/scalin.md", "results/smoke/platt1998/nosuch.md"
-NO_RULE = "there is no rule 'measur'; did you mean 'measure'?"
 SIZE = "Resource 'mem' with value '(' could not be parsed as size in MB"
 
 
@@ -27,28 +26,6 @@ SIZE = "Resource 'mem' with value '(' could not be parsed as size in MB"
 def test_an_error_of_a_run_and_of_a_dry_run(tmp_path, words, more, expected):
     assert told(svmrepro(tmp_path, *words, "--scale", "smoke", *more)) == f"error: {expected}"
     assert not list(tmp_path.rglob("*.jsonl"))
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--until", "measur"], f"--until: {NO_RULE}"),
-        (["--forcerun", "measur"], f"--forcerun: {NO_RULE}"),
-        (["--omit-from", "measur"], f"--omit-from: {NO_RULE}"),
-        (["--prioritize", "measur"], f"--prioritize: {NO_RULE}"),
-        (["--allowed-rules", "measur"], f"--allowed-rules: {NO_RULE}"),
-        (["--report", "x.txt"], "--report: x.txt must end in .html or .zip"),
-        (["--set-resources", "foo"],
-         "--set-resources: 'foo' is not of the form RULE:RESOURCE=VALUE; see `snakemake --help`"),
-        (["--default-resources", "foo"],
-         "--default-resources: 'foo' is not of the form NAME=INT; see `snakemake --help`"),
-        (["--set-threads", "measure=-1"],
-         "--set-threads: Invalid threads definition: entries have to be defined as RULE=THREADS pairs (with "
-         "THREADS being a positive integer).; see `snakemake --help`"),
-    ],
-)  # fmt: skip
-def test_an_option_is_named_before_snakemake_is_called(tmp_path, words, expected):
-    assert told(svmrepro(tmp_path, "noise-linear", *words, "--scale", "smoke")) == f"error: {expected}"
 
 
 def test_a_report_without_results_is_one_line(tmp_path):

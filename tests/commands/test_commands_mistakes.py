@@ -5,17 +5,17 @@ import sys
 from subprocess import CompletedProcess
 
 import pytest
-import yaml
 from commands_support import told
 from svmrepro.workflow.commands import COMMANDS
 from svmrepro.workflow.commands.main import entry
 
 OWN = """\
 papers: [platt1998]
-datasets: {{mine: {{path: mine.libsvm}}}}
+datasets: {mine: {path: mine.libsvm}}
 experiments:
-  platt1998: {{noise-linear: {{dataset: mine, sizes: [2], {more}}}}}
+  platt1998: {noise-linear: {dataset: mine, sizes: [2], C: 1}}
 """
+NO_RULE = "there is no rule 'measur'; did you mean 'measure'?"
 
 
 @pytest.fixture
@@ -44,6 +44,8 @@ def called(tmp_path, monkeypatch, capfd):
         (["check", "plat1998"], "there is nothing called 'plat1998'; did you mean 'platt1998'?"),
         (["AdultLinD", "--scale", "smoke"],
          "AdultLinD: this experiment of platt1999 is not part of the smoke scale"),
+        (["-s", "smo", "-d", "noise", "--scale", "smoke", "adult-linear"],
+         "adult-linear: this experiment of platt1998 is not part of the smoke scale"),
         (["--scale", "smok"], "--scale: unknown scale 'smok'; did you mean 'smoke'?"),
         (["--config", "repeat=5"], "--config: repeat: unknown key; did you mean 'repeats'?"),
         (["--config", "repeats"],
@@ -90,6 +92,19 @@ def called(tmp_path, monkeypatch, capfd):
         (["-c2", "--cores", "2"], "--cores is given twice; give it once"),
         (["--cofig", "repeats=5"],
          "unrecognized arguments: --cofig; see `svmrepro run --help` and `snakemake --help`"),
+        (["--until", "measur"], f"--until: {NO_RULE}"),
+        (["--forcerun", "measur"], f"--forcerun: {NO_RULE}"),
+        (["--omit-from", "measur"], f"--omit-from: {NO_RULE}"),
+        (["--prioritize", "measur"], f"--prioritize: {NO_RULE}"),
+        (["--allowed-rules", "measur"], f"--allowed-rules: {NO_RULE}"),
+        (["noise-linear", "--report", "x.txt"], "--report: x.txt must end in .html or .zip"),
+        (["--set-resources", "foo"],
+         "--set-resources: 'foo' is not of the form RULE:RESOURCE=VALUE; see `snakemake --help`"),
+        (["--default-resources", "foo"],
+         "--default-resources: 'foo' is not of the form NAME=INT; see `snakemake --help`"),
+        (["--set-threads", "measure=-1"],
+         "--set-threads: Invalid threads definition: entries have to be defined as RULE=THREADS pairs (with "
+         "THREADS being a positive integer).; see `snakemake --help`"),
     ],
 )  # fmt: skip
 def test_of_words(called, tmp_path, words, expected):
@@ -150,17 +165,12 @@ def test_the_last_of_several_files_is_blamed_for_its_own(called, tmp_path):
         ("1 1:1\n1 1:2\n", "mine.libsvm"),
         ("1 1:1\n-1 1:x\n", "mine.libsvm:2: "),
         ("", "mine.libsvm"),
+        (None, "datasets.mine: mine.libsvm: cannot be read: No such file or directory"),
     ],
 )
 def test_of_ones_own_data(called, tmp_path, rows, expected):
-    (tmp_path / "mine.libsvm").write_text(rows)
-    (tmp_path / "my.yaml").write_text(OWN.format(more="C: 1"))
-    assert yaml.safe_load((tmp_path / "my.yaml").read_text())
+    if rows is not None:
+        (tmp_path / "mine.libsvm").write_text(rows)
+    (tmp_path / "my.yaml").write_text(OWN)
     line = told(called("run", "noise-linear", "--configfile", "my.yaml"))
     assert line.startswith("error: ") and expected in line
-
-
-def test_own_data_that_are_not_there(called, tmp_path):
-    (tmp_path / "my.yaml").write_text(OWN.format(more="C: 1"))
-    line = told(called("run", "noise-linear", "--configfile", "my.yaml"))
-    assert line.startswith("error: datasets.mine: mine.libsvm") and "no such file" in line.lower()

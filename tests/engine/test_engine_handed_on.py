@@ -26,7 +26,6 @@ def test_jobs_elsewhere_have_all_settings_of_the_command(words, tmp_path, monkey
     handed = []
     monkeypatch.setattr(snakemake.cli, "args_to_api", lambda settings, parser: handed.append(settings))
     monkeypatch.setattr(Plan, "current", None)
-    monkeypatch.chdir(tmp_path)
     assert main([*(str(sizes) if word == "SIZES" else word for word in words), "--dry-run"]) == 1
     (settings,) = handed
     (file,) = settings.configfile

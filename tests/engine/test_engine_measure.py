@@ -12,22 +12,11 @@ from pathlib import Path
 
 import engine_solvers
 import pytest
-from engine_support import (
-    EXPERIMENT,
-    environment,
-    journal,
-    measure,
-    prepare,
-    rows,
-    solver,
-    the_experiment,
-    tiny,
-)
-from support import measurement, ran
+from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, the_experiment, tiny
+from support import measurement
 from svmrepro import datasets
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, load_config, paths
-from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.journal.journal_line import dump_lines
@@ -63,6 +52,7 @@ def test_all_runs_are_made_interleaved_and_certified_and_nothing_is_measured_twi
     assert len([line for line in Path("log.txt").read_text().splitlines() if " n = " in line]) >= 18
     assert measure(config) == (lines, "")
     assert left(config) == (0, 0.0)
+    assert "\nEverything that was asked for was run.\n" in closing(config)
 
 
 def test_row_key_follows_what_is_measured(monkeypatch):
@@ -319,17 +309,6 @@ def test_generated_set_is_checked(monkeypatch):
     with pytest.raises(StepError, match="gave two different sets"):
         for _ in range(20):
             generate.generate(config, "noise")
-
-
-def test_job_process_has_one_thread_whatever_it_inherits(tmp_path):
-    config = prepare({"t": solver("threads")}, sizes=[20], repeats=1)
-    write_config(config, tmp_path / "c.json")
-    arguments = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
-    threads = environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2")
-    ran(sys.executable, "-m", "svmrepro.workflow.steps.measure", *arguments, env=threads, check=True)
-    (line,) = journal(config).lines()
-    assert line["iterations"] == 2
-    assert set(line["machine"]["thread_settings"].values()) == {"1"}
 
 
 def test_no_garbage_is_collected_while_the_clock_runs():

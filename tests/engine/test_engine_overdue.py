@@ -1,11 +1,10 @@
 """A run that takes far longer than expected: what is running, and for how long, in place of a forecast."""
 
-import io
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from engine_support import EXPERIMENT, prepare, rows, the_experiment
+from engine_support import EXPERIMENT, Terminal, prepare, rows, the_experiment
 from svmrepro.workflow.configuration import jobs
 from svmrepro.workflow.measurement import job_progress
 from svmrepro.workflow.measurement.forecast import Forecast, overdue
@@ -21,11 +20,6 @@ class Clock:
         self.now = 1000.0
         own = {"monotonic": lambda: self.now, "strftime": time.strftime}
         monkeypatch.setattr(module, "time", SimpleNamespace(**own))
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def test_a_run_is_overdue_far_beyond_what_was_expected():

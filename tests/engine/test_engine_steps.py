@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from engine_support import measure, prepare, solver
+from engine_support import Terminal, measure, prepare, solver
 from svmrepro.workflow.errors import StepError, reading_table, run_safely
 from svmrepro.workflow.locks import any_lock
 from svmrepro.workflow.measurement import job_progress
@@ -71,11 +71,6 @@ def test_slots_that_cannot_be_made_are_named(tmp_path):
     (tmp_path / "slots").write_text("a file")
     with pytest.raises(StepError, match=r"cannot write .*slots"), any_lock(tmp_path / "slots", 2):
         raise AssertionError("the lock is held")
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 @pytest.fixture

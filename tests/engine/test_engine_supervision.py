@@ -58,21 +58,19 @@ def step_of(action, limit):
         ("os.kill(os.getpid(), 11)", "error", "ended its process (signal SIGSEGV)", ""),
     ],
 )
-def test_a_solver_that_ends_the_step_or_does_not_stop_gets_its_line(action, status, reason, said, tmp_path):
+def test_a_solver_that_ends_the_step_or_does_not_stop_gets_its_line_and_leaves_no_process(
+    action, status, reason, said, tmp_path
+):
     limit = 0.01 if status == "time_limit" else 60.0
-    ended = ran(sys.executable, "-c", step_of(action, limit), cwd=tmp_path)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (7, f"{said}lost\n", "")
-    line = {**LINE, "time_limit": limit, "status": status, "reason": reason}
-    assert (tmp_path / "journal").read_text() == repr(line)
-
-
-@pytest.mark.parametrize(("action", "limit"), [("time.sleep(100)", 0.01), ("os.kill(os.getpid(), 11)", 60.0)])
-def test_what_a_solver_started_ends_with_it(action, limit, tmp_path):
-    started = "print(subprocess.Popen(['sleep', '600']).pid, flush=True)"
+    # The solver leaves a process behind, which holds none of the pipes whose end the test awaits.
+    started = "print(subprocess.Popen(['sleep', '600'], stdout=-3, stderr=-3).pid, flush=True)"
     script = step_of(action, limit).replace("        with p", f"        {started}\n        with p")
     ended = ran(sys.executable, "-c", script, cwd=tmp_path)
-    assert ended.returncode == 7
-    assert not psutil.pid_exists(int(ended.stdout.split()[0]))
+    process, _, told = ended.stdout.partition("\n")
+    assert (ended.returncode, told, ended.stderr) == (7, f"{said}lost\n", "")
+    assert not psutil.pid_exists(int(process))
+    line = {**LINE, "time_limit": limit, "status": status, "reason": reason}
+    assert (tmp_path / "journal").read_text() == repr(line)
 
 
 def test_a_kill_from_outside_is_no_result(tmp_path):
@@ -108,16 +106,20 @@ def test_a_call_is_told_while_it_lasts():
     assert present.call() is None
 
 
-def test_the_step_goes_on_with_the_others(tmp_path):
-    config = prepare({"dying": solver("dying"), "good": solver("quick")}, sizes=[20], repeats=1)
+def test_the_step_goes_on_with_the_others_and_has_one_thread_whatever_it_inherits(tmp_path):
+    config = prepare({"dying": solver("dying"), "good": solver("threads")}, sizes=[20], repeats=1)
     write_config(config, tmp_path / "c.json")
     words = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
     command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", *words]
-    ended = ran(*command, cwd=tmp_path, env=environment())
+    inherited = environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2")
+    ended = ran(*command, cwd=tmp_path, env=inherited)
     assert ended.returncode == 0, ended.stderr
     assert f"{EXPERIMENT}: engine_solvers:dying on n = 20: error (ended its process (exit" in ended.stderr
-    found = {line["contender"]: (line["status"], line["reason"]) for line in journal(config).lines()}
+    lines = {line["contender"]: line for line in journal(config).lines()}
+    found = {name: (line["status"], line["reason"]) for name, line in lines.items()}
     assert found == {"dying": ("error", "ended its process (exit code 3)"), "good": ("optimal", None)}
+    assert lines["good"]["iterations"] == 2  # which stands for the limits of two libraries
+    assert set(lines["good"]["machine"]["thread_settings"].values()) == {"1"}
     before = journal(config).path.read_bytes()
     assert ran(*command, cwd=tmp_path, env=environment(), check=True).returncode == 0
     assert journal(config).path.read_bytes() == before

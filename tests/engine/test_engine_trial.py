@@ -15,18 +15,14 @@ NAMES = ("pasmo", "smo2", "smo")
 PLANES = ("svmperf", "ocas", "svmperf-ordinal")
 
 
-@pytest.fixture
-def experiment():
-    config = prepare({name: {"solver": name, "storage": "dense"} for name in NAMES})
-    return replace(the_experiment(config), kernel={"name": "gaussian", "gamma": 0.5}, C=2.0)
-
-
 def examples(n=60, d=4, seed=3):
     X = np.random.default_rng(seed).normal(size=(n, d))
     return X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
 
 
-def test_a_run_that_meets_its_cap_says_so(experiment):
+def test_a_run_that_meets_its_cap_says_so():
+    config = prepare({name: {"solver": name, "storage": "dense"} for name in NAMES})
+    experiment = replace(the_experiment(config), kernel={"name": "gaussian", "gamma": 0.5}, C=2.0)
     row = ContenderRuns(experiment, *examples())
     for name in NAMES:
         line = row.run(replace(experiment.contenders[name], iteration_limit=7))

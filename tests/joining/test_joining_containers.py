@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -37,9 +36,7 @@ def test_the_entry_says_that_a_folder_cannot_be_written():
         here.mkdir()
         for each in (here, home, Path(folder)):
             each.chmod(0o555)
-        ended = subprocess.run(
-            [home / "entry", "bench"], cwd=here, capture_output=True, text=True, check=False, **nobody
-        )
+        ended = ran(home / "entry", "bench", cwd=here, **nobody)
         for each in (Path(folder), home, here):
             each.chmod(0o755)
     assert ended.returncode == 2

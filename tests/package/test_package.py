@@ -13,8 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support import PROJECT, ran
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
 NAME = f"{ABOUT['name']}-{ABOUT['version']}"
 
@@ -26,15 +26,7 @@ def attempt(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command without the environment variables that begin with one of these prefixes."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(drop)}
-    return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=clean,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    return ran(*command, cwd=cwd, env=clean)
 
 
 def run(*command: str | Path, cwd: Path, drop: tuple[str, ...] = ("PYTHON", "PIP_")) -> str:

@@ -3,16 +3,14 @@
 import argparse
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 import yaml
+from support import PROJECT, ran
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 VERSION = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 WORKFLOW = yaml.safe_load((PROJECT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
 JOBS = WORKFLOW["jobs"]
@@ -23,8 +21,7 @@ SCRIPTS = [step["run"] for job in JOBS.values() for step in job["steps"] if "run
 def test_the_tag_has_to_be_the_version(tag, code):
     (line,) = [script for script in SCRIPTS if "tomllib" in script]
     line = line.replace("$(python ", f"$({sys.executable} ")
-    done = subprocess.run(["sh", "-c", line], cwd=PROJECT, env={"GITHUB_REF_NAME": tag}, check=False)
-    assert done.returncode == code
+    assert ran("sh", "-c", line, cwd=PROJECT, env={"GITHUB_REF_NAME": tag}).returncode == code
 
 
 def test_a_job_may_write_only_what_it_publishes():
@@ -63,4 +60,4 @@ def test_the_commands_are_called_with_options_that_they_have(name):
 def test_the_scripts_can_be_parsed(script):
     # What GitHub puts in place of its expressions is a word.
     text = re.sub(r"\$\{\{.*?\}\}", "word", script)
-    assert subprocess.run(["bash", "-n", "-c", text], check=False).returncode == 0
+    assert ran("bash", "-n", "-c", text).returncode == 0

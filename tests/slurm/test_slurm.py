@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 from cluster import UnavailableError, cluster
+from support import PROJECT
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(PROJECT / "tests" / "chaos"))
 
-from outcome import broken_lines, differences, measurements, read_journal, tables  # noqa: E402
+from outcome import broken_lines, differences, measurements, read_journal, tables
 
 pytestmark = pytest.mark.slow
 

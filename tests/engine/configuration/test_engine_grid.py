@@ -1,6 +1,5 @@
 """Experiments over a grid of C and gamma: one run solves, certifies and adds up all cells."""
 
-import json
 from dataclasses import replace
 
 import engine_support
@@ -42,20 +41,29 @@ def overrides(**changes):
     return {"papers": ["grid"], "experiments": {"grid": {NAME: experiment, "spambase-grid": None}}}
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """A measured grid: its configuration, and its lines."""
-    folder = tmp_path_factory.mktemp("grid")
+def grid_in(folder, **changes):
+    """Return the configuration of a grid whose files are in a folder, and register its data sets."""
     folders = {f"{name}_dir": str(folder / name) for name in ("results", "figures", "data")}
-    config = load_config({**overrides(), **folders})
+    config = load_config({**overrides(**changes), **folders})
     register(config)
-    return config, measure(config, folder)
+    return config
 
 
 def measure(config, folder):
-    return engine_support.measure(config, log=folder / "log.txt", experiment=config.experiment("grid", NAME))[
-        0
-    ]
+    """Measure and analyse a grid; return its lines."""
+    experiment = config.experiment("grid", NAME)
+    lines, _ = engine_support.measure(config, log=folder / "log.txt", experiment=experiment)
+    analyse.run(config, "grid", NAME)
+    collect.run(config, "grid")
+    return lines
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A measured and analysed grid: its configuration, and its lines."""
+    folder = tmp_path_factory.mktemp("grid")
+    config = grid_in(folder)
+    return config, measure(config, folder)
 
 
 def test_a_run_solves_every_cell_and_adds_up(measured, tmp_path):
@@ -93,8 +101,6 @@ def test_a_limited_cell_does_not_end_the_grid(measured):
 
 def test_table_and_figure_show_certified_cells_and_compare_what_both_solved(measured):
     config, lines = measured
-    analyse.run(config, "grid", NAME)
-    collect.run(config, "grid")
     tabulate.run(config, "grid", ["grid-seconds"])
     plot.run(config, "grid", ["grid-cells"])
     table = paths.table(config, "grid", "grid-seconds")
@@ -115,7 +121,6 @@ def test_table_and_figure_show_certified_cells_and_compare_what_both_solved(meas
 
 def test_a_flagged_repeat_costs_no_pair(measured):
     config, _ = measured
-    collect.run(config, "grid")
     runs = read_runs([paths.measurements(config, "grid", NAME)])
     short, warm = (runs.group(NAME, label, 60) for label in ("short", "smo-newton-warm"))
     (before,) = shared_cells(short, warm)  # "short" has one repeat
@@ -128,8 +133,6 @@ def test_a_flagged_repeat_costs_no_pair(measured):
 
 def test_claims_count_the_cells_of_a_grid(measured):
     config, lines = measured
-    analyse.run(config, "grid", NAME)
-    collect.run(config, "grid")
     results = load(config, "grid", [NAME])
     pair = ("smo-newton-warm", "smo-newton")
     warm, cold = ([each for each in lines if each["contender"] == label] for label in pair)
@@ -151,13 +154,9 @@ def test_claims_count_the_cells_of_a_grid(measured):
 
 
 def test_without_data_table_and_figure_say_so(tmp_path):
-    folders = {f"{name}_dir": str(tmp_path / name) for name in ("results", "figures", "data")}
-    config = load_config({**overrides(dataset="adult", sizes=[1605]), **folders})
-    register(config)
+    config = grid_in(tmp_path, dataset="adult", sizes=[1605])
     (line, *_) = measure(config, tmp_path)
     assert line["status"] == "not_run"
-    analyse.run(config, "grid", NAME)
-    collect.run(config, "grid")
     tabulate.run(config, "grid", ["grid-seconds"])
     plot.run(config, "grid", ["grid-cells"])
     text = paths.table(config, "grid", "grid-seconds")["md"].read_text()
@@ -192,11 +191,3 @@ def test_the_grid_and_warm_starts_decide_what_is_measured():
 )
 def test_grids_that_cannot_be_are_refused(changes, message):
     assert message in refusal(overrides(**changes))
-
-
-def test_warm_needs_a_grid():
-    contenders = {"smo": {"solver": "smo", "warm": True}}
-    said = refusal(
-        {"papers": ["platt1998"], "experiments": {"platt1998": {"adult-linear": {"contenders": contenders}}}}
-    )
-    assert "needs a grid" in said and json.dumps(said)
