@@ -72,7 +72,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from svmrepro.solvers.caches import active_set_rows
-from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
@@ -82,7 +81,7 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     rearrange,
 )
-from svmrepro.solvers.caches.lru import CACHES, drop
+from svmrepro.solvers.caches.lru import CACHES, build_cache, drop
 from svmrepro.solvers.caches.single_rows import (
     SINGLE_ROUNDING,
     in_single_range,

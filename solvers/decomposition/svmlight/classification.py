@@ -57,7 +57,6 @@ from typing import Any
 
 import numpy as np
 from svmrepro.solvers.caches import active_set_rows
-from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import (
     Panel,
@@ -68,7 +67,7 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     rearrange,
 )
-from svmrepro.solvers.caches.lru import CACHE
+from svmrepro.solvers.caches.lru import CACHE, build_cache
 from svmrepro.solvers.compilation.compiled import compiled_for
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _pair_state as pair_state
