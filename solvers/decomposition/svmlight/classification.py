@@ -120,7 +120,15 @@ class SvmLightRestoring:
 
 
 class SvmLightRun:
-    """A run in progress.
+    """A run in progress, at first at the initial multipliers.
+
+    Its options are ``start``: initial multipliers, or None (the key may be missing); ``q``: size of the
+    working set, even; ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q rows are held in any case;
+    ``single``: whether rows are cached in single precision; ``shrinking``: whether examples at a bound may
+    leave the active set, after ``patience`` iterations; ``fold``: whether a linear kernel is folded into its
+    weight vector; ``widen``: see the module; ``plain``: whether kernel rows of packed bits or index lists are
+    computed by the dot products of :mod:`svmrepro.solvers.platt.smo`, one example after the other, instead of
+    many at once from the columns of the features.
 
     Attributes
     ----------
@@ -171,6 +179,9 @@ class SvmLightRun:
             _renew(self, BEGIN)
 
 
+start = SvmLightRun
+
+
 def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out before the clock starts."""
     problem.layout("panel", build_panel)
@@ -183,32 +194,6 @@ def _panel_of(problem: Problem, plain: bool) -> Panel:
     name, build = ("plain panel", partial(build_panel, plain=True)) if plain else ("panel", build_panel)
     panel: Panel = problem.layout(name, build)
     return panel
-
-
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
-    """Return a run at the initial multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With or without a bias.
-    eps : float
-        KKT tolerance.
-    options : dict
-        ``start``: initial multipliers, or None (the key may be missing). ``q``: size of the working set,
-        even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q rows are held in any case.
-        ``single``: whether rows are cached in single precision. ``shrinking``: whether examples at a bound
-        may leave the active set, after ``patience`` iterations. ``fold``: whether a linear kernel is folded
-        into its weight vector. ``widen``: see the module. ``plain``: whether kernel rows of packed bits or
-        index lists are computed by the dot products of :mod:`svmrepro.solvers.platt.smo`, one example after
-        the other, instead of many at once from the columns of the features.
-
-    Raises
-    ------
-    ValueError
-        If q is odd or less than 2.
-    """
-    return SvmLightRun(problem, eps, options)
 
 
 def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
