@@ -117,16 +117,6 @@ def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> 
     )
 
 
-def copy_of(tiles: Tiles) -> Tiles:
-    """Return tiles whose examples can be exchanged without changing the given ones."""
-    return tiles._replace(
-        values=tiles.values.copy(),
-        levels=tiles.levels.copy(),
-        singles=tiles.singles.copy(),
-        sums=tiles.sums.copy(),
-    )
-
-
 def in_tiles(X: Any) -> Any:
     """Return examples, shape (n, d), as :class:`Tiles`' ``values``, padded with zeros."""
     n, d = X.shape
