@@ -58,16 +58,16 @@ class Store(NamedTuple):
         Replaces ``dense`` or ``values`` for blocks in single precision.
     """
 
-    dense: npt.NDArray[np.float64]
-    indptr: npt.NDArray[np.int64]
-    indices: npt.NDArray[np.uint32]
-    values: npt.NDArray[np.float64]
-    bits: npt.NDArray[np.uint64]
-    norms: npt.NDArray[np.float64]
-    table: npt.NDArray[np.float64]
-    parameters: npt.NDArray[np.float64]
-    scratch: npt.NDArray[np.float64]
-    scratch2: npt.NDArray[np.float64]
+    dense: npt.NDArray[np.float64] = np.zeros((0, 0))
+    indptr: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+    indices: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
+    values: npt.NDArray[np.float64] = np.zeros(0)
+    bits: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
+    norms: npt.NDArray[np.float64] = np.zeros(0)
+    table: npt.NDArray[np.float64] = np.zeros(0)
+    parameters: npt.NDArray[np.float64] = np.zeros(5)
+    scratch: npt.NDArray[np.float64] = np.zeros(0)
+    scratch2: npt.NDArray[np.float64] = np.zeros(0)
     single: npt.NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
 
 
@@ -220,11 +220,7 @@ def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) ->
     binary = is_binary(X)
     if storage in ("index", "bits") and not binary:
         raise ValueError(f"storage {storage!r} needs binary data (every non-zero equal to 1)")
-    dense = np.zeros((0, 0))
-    indptr = np.zeros(1, dtype=np.int64)
-    indices = np.zeros(0, dtype=np.uint32)
-    values = np.zeros(0)
-    bits = np.zeros((0, 0), dtype=np.uint64)
+    dense, indptr, indices, values, bits = Store()[:5]
     if storage in ("dense", "precomputed"):
         dense = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     else:
