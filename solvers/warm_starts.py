@@ -212,9 +212,8 @@ class _KernelMatrices:
         cls, problem: Problem, kernels: Sequence[Kernel], largest_bound: float, limit_mb: float
     ) -> _KernelMatrices | None:
         """Return the matrices, or None if they do not pay, or would be too large or too inaccurate."""
-        from svmrepro.solvers.caches.feature_columns import (
-            cheap_rows,
-        )  # compiled code, loaded when it is used
+        # Compiled code, loaded when it is used.
+        from svmrepro.solvers.caches.feature_columns import cheap_rows
 
         names = {kernel.name for kernel in kernels}
         if len(names) > 1 or names & {"linear", "precomputed"} or problem.blocks or cheap_rows(problem):
