@@ -145,7 +145,8 @@ class SvmLightRun:
         self.problem, self.eps = problem, eps
         self.store = problem.prepare()
         self.plain = bool(options.get("plain", False))
-        self.panel = _panel_of(problem, self.plain)
+        name = "plain panel" if self.plain else "panel"
+        self.panel: Panel = problem.layout(name, partial(build_panel, plain=self.plain))
         self.folded = bool(options["fold"]) and problem.kernel.name == "linear"
         self.calls = (*block_of(problem, self.plain), *rows_of(problem))
         precision = "single" if options["single"] else "double"
@@ -187,13 +188,6 @@ def prepare(problem: Problem, eps: float) -> None:
     problem.layout("panel", build_panel)
     block_of(problem)
     rows_of(problem)
-
-
-def _panel_of(problem: Problem, plain: bool) -> Panel:
-    """Return the problem's panel, built once for all runs."""
-    name, build = ("plain panel", partial(build_panel, plain=True)) if plain else ("panel", build_panel)
-    panel: Panel = problem.layout(name, build)
-    return panel
 
 
 def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
