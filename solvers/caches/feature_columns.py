@@ -417,21 +417,11 @@ def copied(panel: Panel) -> Panel:
 
 
 def exchanges(goes: Any, m: int) -> Any:
-    """Return the exchanges that move the positions with ``goes == 1`` behind the others.
+    """Return the exchanges that move the positions with ``goes == 1``, of m, behind the others.
 
     Each exchanges the first example that leaves with the last that stays, as in LIBSVM. This moves few
-    examples, and among several copies of an example it is not always the same one that comes first.
-
-    Parameters
-    ----------
-    goes : ndarray of uint8, shape (m,)
-        1 where an example leaves the active set.
-    m : int
-        Length of the current active set.
-
-    Returns
-    -------
-    ndarray of int64, shape (k, 2)
+    examples, and among several copies of an example it is not always the same one that comes first. The
+    result is an ndarray of int64, shape (k, 2).
     """
     pairs = np.empty((m // 2, 2), dtype=np.int64)
     return pairs[: find_exchanges(goes, m, pairs)]

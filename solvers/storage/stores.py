@@ -95,17 +95,7 @@ def choose_storage(X: Any, kernel_name: str) -> str:
 def check_range(X: Any, kernel: Any) -> None:
     """Refuse examples whose kernel values overflow, or are so large that sums of them could.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array, shape (n, d)
-        The examples; for a precomputed kernel its values.
-    kernel : Kernel
-        The kernel.
-
-    Raises
-    ------
-    ValueError
-        In one line, with the order of magnitude that was found.
+    For a precomputed kernel, X holds its values. The ValueError gives the order of magnitude that was found.
     """
     values = X.data if sp.issparse(X) else X
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
@@ -194,27 +184,11 @@ def written_out(X: Any) -> Any:
 
 
 def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) -> Store:
-    """Build the representation ``storage`` of ``X``.
+    """Build the representation ``storage`` of X, shape (n, d): an array, or CSR with sorted indices.
 
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d), or CSR array with sorted indices
-        The examples.
-    storage : {"dense", "csr", "index", "bits", "precomputed"}
-        The representation; ``index`` and ``bits`` need binary data, ``precomputed`` kernel values.
-    kernel : Kernel
-        Its parameters are stored with the data.
-    differences : bool
-        Whether the row functions compute squared distances from differences; norms are then 0.
-
-    Returns
-    -------
-    Store
-
-    Raises
-    ------
-    ValueError
-        If ``index`` or ``bits`` is requested for data that are not binary.
+    ``index`` and ``bits`` need binary data, else ValueError is raised; ``precomputed`` needs kernel values.
+    The parameters of the kernel are stored with the data. ``differences``: whether the row functions compute
+    squared distances from differences; norms are then 0.
     """
     n, d = X.shape
     binary = is_binary(X)
