@@ -99,10 +99,6 @@ def build_panel(problem: Problem, plain: bool = False) -> Panel:
         reading them saves.
     plain : bool
         Whether binary data keep their storage in any case.
-
-    Returns
-    -------
-    Panel
     """
     n, d = problem.n, problem.d
     store = problem.prepare()

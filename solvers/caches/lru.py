@@ -112,10 +112,6 @@ def build_cache(
         Whether computing a row takes about as long as reading it from memory.
     least : int
         Minimum number of rows, whatever the limit: as many as are in use at once.
-
-    Returns
-    -------
-    RowCache
     """
     packs = precision in ("single", "distance")
     entry = ENTRY_BYTES[precision]
