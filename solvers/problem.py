@@ -153,13 +153,8 @@ class Problem:
             A new one; this one is not modified.
         """
         other = copy.copy(self)
-        other.X, other.kernel, other.storage, other.differences = (
-            values,
-            Kernel.precomputed(),
-            "precomputed",
-            False,
-        )
-        other.exponent_error = 0.0
+        other.X, other.kernel, other.storage = values, Kernel.precomputed(), "precomputed"
+        other.differences, other.exponent_error = False, 0.0
         other._store, other._layouts = None, {}
         return other
 

@@ -475,13 +475,7 @@ SOLVERS: Mapping[str, SolverSpec] = MappingProxyType({spec.name: spec for spec i
 
 
 def get(name: str) -> SolverSpec:
-    """Return the solver called ``name``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such solver; the message lists the known ones.
-    """
+    """Return the solver called ``name``; if there is none, raise ValueError, which lists the known ones."""
     try:
         return SOLVERS[name]
     except KeyError:

@@ -107,13 +107,7 @@ class UserSolver:
 
 @cache
 def declared() -> Mapping[str, UserSolver]:
-    """Return the solvers that installed packages declare, by name.
-
-    Raises
-    ------
-    UserSolverError
-        If two packages declare the same name.
-    """
+    """Return the solvers that installed packages declare, by name; two of one name raise UserSolverError."""
     found: dict[str, UserSolver] = {}
     for entry in metadata.entry_points(group=GROUP):
         package = entry.dist.name if entry.dist else ""
@@ -129,10 +123,7 @@ def declared() -> Mapping[str, UserSolver]:
 def find(name: str) -> UserSolver:
     """Return the solver that a text names: an entry point, or ``package.module:function``.
 
-    Raises
-    ------
-    UserSolverError
-        If there is no such entry point.
+    If there is no such entry point, UserSolverError is raised.
     """
     solvers = declared()
     if ":" not in name:

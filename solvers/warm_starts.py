@@ -172,14 +172,8 @@ def _solved(
 def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) -> Any:
     """Return a start for a problem from the end of one that differs in C alone; see the module docstring.
 
-    Parameters
-    ----------
-    start : Start, array_like or None
-        The final multipliers there, with or without their gradient.
-    before : ndarray of float64, shape (n,)
-        The bounds of the multipliers there: those of the problem times a constant.
-    problem : Problem
-        The problem to start.
+    ``start`` are the final multipliers there, with or without their gradient; ``before`` the bounds there,
+    shape (n,): those of the problem times a constant.
     """
     alpha = start.alpha if isinstance(start, Start) else start
     if alpha is None or alpha.shape != before.shape:
@@ -212,9 +206,8 @@ class _KernelMatrices:
         cls, problem: Problem, kernels: Sequence[Kernel], largest_bound: float, limit_mb: float
     ) -> _KernelMatrices | None:
         """Return the matrices, or None if they do not pay, or would be too large or too inaccurate."""
-        from svmrepro.solvers.caches.feature_columns import (
-            cheap_rows,
-        )  # compiled code, loaded when it is used
+        # Compiled code, loaded when it is used.
+        from svmrepro.solvers.caches.feature_columns import cheap_rows
 
         names = {kernel.name for kernel in kernels}
         if len(names) > 1 or names & {"linear", "precomputed"} or problem.blocks or cheap_rows(problem):

@@ -14,24 +14,10 @@ from typing import Any
 import numpy as np
 from numba import types
 from svmrepro.solvers.caches.feature_columns import count_all, exchange, fill, fill_distances, look_up
-from svmrepro.solvers.caches.lru import CACHE, RowCache, build_cache, claim, forget, make_newest
+from svmrepro.solvers.caches.lru import claim, make_newest
 from svmrepro.solvers.caches.single_rows import fill_single
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
-
-__all__ = [
-    "CACHE",
-    "RowCache",
-    "build_cache",
-    "entry",
-    "fetch",
-    "forget",
-    "kept",
-    "rearrange_rows",
-    "rearrange_slots",
-    "row_of",
-    "span",
-]
 
 
 def fill_row(store: Any, panel: Any, block: Any, shape: Any, i: int, first: int, last: int, out: Any) -> int:

@@ -30,19 +30,9 @@ class Levels(NamedTuple):
 
 
 def find_levels(values: Any, features: int) -> Levels | None:
-    """Return the levels of which values consist, or None if there are none or they would not pay.
+    """Return the levels of which values, and zero, consist, or None if there are none or they would not pay.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        All values of the examples; zero is added.
-    features : int
-        Number of features.
-
-    Returns
-    -------
-    Levels or None
-        Each value is a level to within four units of rounding.
+    Each value is a level to within four units of rounding.
     """
     if not features_for_bytes() <= features <= _MOST_FEATURES or not values.size:
         return None

@@ -78,16 +78,9 @@ class Tiles(NamedTuple):
 
 
 def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> Tiles:
-    """Return examples, shape (n, d), in tiles.
+    """Return examples, shape (n, d), in tiles: as bytes if they have levels.
 
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d)
-        The examples.
-    levels : Levels, optional
-        Their levels, to store them as bytes.
-    together : bool
-        Whether rows can be computed together.
+    ``together``: whether rows can be computed together.
     """
     d = X.shape[1]
     values, bytes_, sums = np.zeros((0, 0, 0)), np.zeros((0, 0, 0, 0), dtype=np.int8), np.zeros(0)
@@ -114,16 +107,6 @@ def build_tiles(X: Any, levels: Levels | None = None, together: bool = True) -> 
         slots=np.zeros(TOGETHER, dtype=np.int64),
         worst=np.zeros(TOGETHER),
         lines=np.arange(TOGETHER, dtype=np.int64),
-    )
-
-
-def copy_of(tiles: Tiles) -> Tiles:
-    """Return tiles whose examples can be exchanged without changing the given ones."""
-    return tiles._replace(
-        values=tiles.values.copy(),
-        levels=tiles.levels.copy(),
-        singles=tiles.singles.copy(),
-        sums=tiles.sums.copy(),
     )
 
 

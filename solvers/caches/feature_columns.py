@@ -28,7 +28,6 @@ from svmrepro.solvers.caches.bit_columns import STRETCH, add_common, exchange_bi
 from svmrepro.solvers.caches.example_levels import Levels, find_levels
 from svmrepro.solvers.caches.example_tiles import (
     build_tiles,
-    copy_of,
     differences,
     exchange_in_tiles,
     products,
@@ -36,6 +35,7 @@ from svmrepro.solvers.caches.example_tiles import (
 )
 from svmrepro.solvers.compilation.compiled import compiled, first_class
 from svmrepro.solvers.compilation.processor import lanes
+from svmrepro.solvers.compilation.records import with_copies
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.storage.kernel_transforms import raise_to_degree
 from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots_csr, dots_index
@@ -99,10 +99,6 @@ def build_panel(problem: Problem, plain: bool = False) -> Panel:
         reading them saves.
     plain : bool
         Whether binary data keep their storage in any case.
-
-    Returns
-    -------
-    Panel
     """
     n, d = problem.n, problem.d
     store = problem.prepare()
@@ -411,30 +407,17 @@ def fill_distances(panel, i, first, last, out):
 
 def copied(panel: Panel) -> Panel:
     """Return a panel whose examples can be exchanged without changing the given one."""
-    return panel._replace(
-        order=panel.order.copy(),
-        norms=panel.norms.copy(),
-        bits=panel.bits._replace(words=panel.bits.words.copy(), ones=panel.bits.ones.copy()),
-        tiles=copy_of(panel.tiles),
-    )
+    bits = with_copies(panel.bits, "words", "ones")
+    tiles = with_copies(panel.tiles, "values", "levels", "singles", "sums")
+    return with_copies(panel, "order", "norms")._replace(bits=bits, tiles=tiles)
 
 
 def exchanges(goes: Any, m: int) -> Any:
-    """Return the exchanges that move the positions with ``goes == 1`` behind the others.
+    """Return the exchanges that move the positions with ``goes == 1``, of m, behind the others.
 
     Each exchanges the first example that leaves with the last that stays, as in LIBSVM. This moves few
-    examples, and among several copies of an example it is not always the same one that comes first.
-
-    Parameters
-    ----------
-    goes : ndarray of uint8, shape (m,)
-        1 where an example leaves the active set.
-    m : int
-        Length of the current active set.
-
-    Returns
-    -------
-    ndarray of int64, shape (k, 2)
+    examples, and among several copies of an example it is not always the same one that comes first. The
+    result is an ndarray of int64, shape (k, 2).
     """
     pairs = np.empty((m // 2, 2), dtype=np.int64)
     return pairs[: find_exchanges(goes, m, pairs)]

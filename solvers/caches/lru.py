@@ -40,7 +40,6 @@ class Counts:
     misses: int
     entries: int  # row entries computed
     touched: int  # stored entries of examples read to compute them
-    used: int  # slots in use
     slots: int  # slots in the ring
     calls: int
     checked: int  # calls at the last check of the size
@@ -113,10 +112,6 @@ def build_cache(
         Whether computing a row takes about as long as reading it from memory.
     least : int
         Minimum number of rows, whatever the limit: as many as are in use at once.
-
-    Returns
-    -------
-    RowCache
     """
     packs = precision in ("single", "distance")
     entry = ENTRY_BYTES[precision]
@@ -211,8 +206,6 @@ def claim(cache, i):
         slot = newer[newer.size - 1]  # the oldest
         if cache.owner[slot] >= 0:
             cache.slot_of[cache.owner[slot]] = -1
-        else:
-            counts.used += 1
         cache.owner[slot] = i
         cache.have[slot] = 0
         cache.slot_of[i] = slot
@@ -232,7 +225,6 @@ def drop(cache, examples):
         cache.slot_of[examples[p]] = -1
         cache.owner[slot] = -1
         cache.have[slot] = 0
-        cache.counts.used -= 1
         newer[older[slot]], older[newer[slot]] = newer[slot], older[slot]
         newer[slot], older[slot] = newer[anchor], anchor
         older[newer[anchor]] = slot
@@ -247,4 +239,3 @@ def forget(cache):
             cache.slot_of[cache.owner[slot]] = -1
             cache.owner[slot] = -1
             cache.have[slot] = 0
-    cache.counts.used = 0

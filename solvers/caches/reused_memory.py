@@ -26,19 +26,7 @@ _kept: list[mmap.mmap] = []  # at most one; taken and put back by single operati
 
 
 def empty(shape: tuple[int, int], dtype: Any) -> Any:
-    """Return an array without initial values.
-
-    Parameters
-    ----------
-    shape : (int, int)
-    dtype
-        As in numpy.
-
-    Raises
-    ------
-    MemoryError
-        If the system cannot reserve so much.
-    """
+    """Return an array without initial values; raise MemoryError if the system cannot reserve so much."""
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < _FEWEST or not KEEPS:
         return np.empty(shape, dtype)

@@ -105,16 +105,9 @@ def _rows_and_error(problem: Problem) -> tuple[Panel, float]:
 
 
 def part_of(panel: Panel, base: Panel, places: Any) -> Panel:
-    """Return a panel of some examples in double precision.
+    """Return a panel in double precision of the examples at some positions of the panel in use.
 
-    Parameters
-    ----------
-    panel : Panel
-        The panel in use.
-    base : Panel
-        The problem's own, in the original order.
-    places : ndarray of int64
-        Positions of the examples in the panel in use.
+    ``base`` is the problem's own panel, in the original order.
     """
     order = panel.order[places]
     examples = order.astype(np.int64)

@@ -20,7 +20,6 @@ from svmrepro.solvers.source_code import fingerprint_all
 
 def compiled(
     *signatures: Any,
-    allocates: bool = False,
     overflows: bool = False,
     choice: bool = False,
     argument: bool = False,
@@ -34,18 +33,18 @@ def compiled(
     ``argument`` of other compiled functions. The entry point that these call takes time to compile, and no
     other function has one.
 
-    Reference counting is switched off unless the function ``allocates``. Arrays belong to the caller for the
-    whole call, and counting every access to the fields of a state took a third of SMO's time (two locked
-    instructions each). Such a function must not create an array; views are fine. Division by zero gives inf
-    or nan as in C; callers ensure that this is harmless. Where a function ``overflows`` on purpose, integers
-    wrap around and numbers become infinite; without numba's JIT, NumPy is told not to warn.
+    Reference counting is switched off. Arrays belong to the caller for the whole call, and counting every
+    access to the fields of a state took a third of SMO's time (two locked instructions each). A function must
+    therefore not create an array; views are fine. Division by zero gives inf or nan as in C; callers ensure
+    that this is harmless. Where a function ``overflows`` on purpose, integers wrap around and numbers become
+    infinite; without numba's JIT, NumPy is told not to warn.
 
     Every function has ``cache=True``. Further ``options`` go to ``numba.njit``: ``fastmath`` where a function
     asks for it; ``nogil`` in the loops that several threads run (`svmrepro.solvers.decomposition.threads`);
     ``forceinline`` for functions called in every step, because a state is about two hundred words, which
     every call that is not inlined copies.
     """
-    fixed = {"error_model": "numpy", "_nrt": allocates, "no_cfunc_wrapper": not argument, **options}
+    fixed = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": not argument, **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
         if overflows and config.DISABLE_JIT:

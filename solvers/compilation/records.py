@@ -64,3 +64,10 @@ def allocated(kind: type[State], **sizes: int) -> State:
     described: Any = kind
     state: State = described(**{name: make(sizes) for name, make in described._field_defaults.items()})
     return state
+
+
+def with_copies(state: State, *names: str) -> State:
+    """Return a named tuple with copies of these of its arrays."""
+    given: Any = state
+    made: State = given._replace(**{name: getattr(given, name).copy() for name in names})
+    return made

@@ -47,24 +47,17 @@ Vector = npt.NDArray[np.float64]
 class Planes:
     """Planes, their products, and the optimum over them.
 
-    A normal has length ``width``; only its first ``used`` entries (all by default) can differ from zero.
+    A normal has length ``width``; only its first ``used`` entries can differ from zero.
     ``total`` is Cn, the weight of xi. A plane is dropped after ``drop_after`` iterations with a zero
     multiplier, 0 for never. An entry of a normal, and an offset, is a sum of ``terms`` numbers, whose
     absolute values add up to at most ``sizes`` by column.
     """
 
     def __init__(
-        self,
-        width: int,
-        total: float,
-        drop_after: int,
-        used: int | None = None,
-        terms: int = 0,
-        sizes: Vector | None = None,
+        self, width: int, total: float, drop_after: int, used: int, terms: int, sizes: Vector
     ) -> None:
         self.width, self.total, self.drop_after = width, total, drop_after
-        self._kept = width if used is None else used
-        self._terms, self._sizes = terms, np.zeros(self._kept) if sizes is None else sizes
+        self._kept, self._terms, self._sizes = used, terms, sizes
         self._chunks: list[Vector] = []
         self._points: list[Vector] = []
         self._qp = plane_qp.allocate(_FIRST_CAPACITY)
@@ -129,11 +122,9 @@ class Planes:
         """Compute the products of the new planes with all planes, in one sweep over the planes."""
         K, m, new = self._qp.K, self._places, np.array(self._new, dtype=np.int64)
         normals = np.array([self._chunks[(place - 1) // _CHUNK][(place - 1) % _CHUNK] for place in new])
-        for number, chunk in enumerate(self._chunks):
-            first = 1 + number * _CHUNK
-            last = min(first + _CHUNK, m)
+        for first, chunk in self._used_chunks():
             for place, normal in zip(new, normals, strict=True):  # inner loop: a chunk stays in the cache
-                K[first:last, place] = chunk[: last - first] @ normal
+                K[first : first + len(chunk), place] = chunk @ normal
         K[:m, new] *= np.isfinite(self.b[:m])[:, np.newaxis]
         K[new, :m] = K[:m, new].T
 

@@ -101,18 +101,8 @@ _begin = direct(begin)
 def allocate(y: Any, C: Any, sets: int, bins: int, start: Any = None) -> PairState:
     """Return the state at given multipliers, or at alpha = 0; G is the gradient at 0 in both cases.
 
-    Parameters
-    ----------
-    y : ndarray of float64, shape (n,)
-        Labels.
-    C : ndarray of float64, shape (n,)
-        Bounds of the multipliers.
-    sets : int
-        Number of working sets used for planning.
-    bins : int
-        Bins of the histograms of step lengths; 0 for none.
-    start : ndarray of float64, shape (n,), optional
-        Multipliers.
+    The labels are y, the bounds C. Planning uses ``sets`` working sets; histograms of step lengths have
+    ``bins``, 0 for none.
     """
     n = y.size
     labels, bounds, beta, G, diagonal = np.empty((5, n))

@@ -229,7 +229,10 @@ def loop_of(precision: str) -> Any:
 
 
 class ConjugateRun(SecondOrderRun):
-    """A run in progress; ``last`` is the last direction."""
+    """A run in progress; ``last`` is the last direction.
+
+    Its options are ``start``, ``cache_mb`` and ``shrinking``, see :class:`SecondOrderRun`.
+    """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         fixed = {"plan": 0, "offer": 0, "sets": 1, "stretch": 1.0, "lengths": False}
@@ -239,26 +242,13 @@ class ConjugateRun(SecondOrderRun):
         self.loops = self.loops._replace(iterate=partial(loop, self.last))
 
 
+start = ConjugateRun
+
+
 def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loop, before the clock starts."""
     second_order.prepare(problem, eps)
     loop_of(second_order.precision_of(problem))
-
-
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> ConjugateRun:
-    """Return a run at the initial multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a bias.
-    eps : float
-        Tolerance on the maximal violation of a pair.
-    options : dict
-        ``start``, ``cache_mb`` and ``shrinking``, as in
-        :func:`svmrepro.solvers.decomposition.second_order.start`.
-    """
-    return ConjugateRun(problem, eps, options)
 
 
 def advance(run: ConjugateRun, work: int, step_limit: int) -> str | None:

@@ -91,7 +91,7 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
     tally,
 )
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
-from svmrepro.solvers.decomposition.second_order import SecondOrderRun, objective, steps
+from svmrepro.solvers.decomposition.second_order import SecondOrderRun, advance, objective, steps
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import READING_CHOICES
 from svmrepro.solvers.solution import Solution
@@ -325,7 +325,10 @@ def loop_of(precision: str) -> Any:
 
 
 class ReadingRun(SecondOrderRun):
-    """A run in progress, with its reading and its past."""
+    """A run in progress, with its reading and its past.
+
+    Its options are those of :class:`SecondOrderRun` but ``sets``, and those described in the module.
+    """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         precision = _precision_of(problem, options)
@@ -336,6 +339,9 @@ class ReadingRun(SecondOrderRun):
         self.past.scalars.longest, self.past.scalars.shortest = -np.inf, np.inf
         loop = partial(loop_of(precision), self.past, reading_of(options))
         self.loops = self.loops._replace(iterate=loop)
+
+
+start = ReadingRun
 
 
 def _precision_of(problem: Problem, options: dict[str, Any]) -> str:
@@ -349,27 +355,6 @@ def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loop, before the clock starts."""
     second_order.prepare(problem, eps)
     loop_of(second_order.precision_of(problem))
-
-
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> ReadingRun:
-    """Return a run at the initial multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a bias.
-    eps : float
-        Tolerance on the maximal violation of a pair.
-    options : dict
-        Those of :func:`svmrepro.solvers.decomposition.second_order.start` but ``sets``, and those described
-        in the module.
-    """
-    return ReadingRun(problem, eps, options)
-
-
-def advance(run: ReadingRun, work: int, step_limit: int) -> str | None:
-    """Continue for about ``work`` entries read; return a status when the run has ended."""
-    return second_order.advance(run, work, step_limit)
 
 
 def finish(run: ReadingRun, status: str) -> Solution:

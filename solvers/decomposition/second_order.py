@@ -72,7 +72,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from svmrepro.solvers.caches import active_set_rows
-from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
     build_panel,
@@ -82,7 +81,7 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     rearrange,
 )
-from svmrepro.solvers.caches.lru import CACHES, drop
+from svmrepro.solvers.caches.lru import CACHES, build_cache, drop
 from svmrepro.solvers.caches.single_rows import (
     SINGLE_ROUNDING,
     in_single_range,
@@ -173,7 +172,14 @@ def loops_of(precision: str, fixed: bool = False) -> Loops:
 
 
 class SecondOrderRun:
-    """A run in progress.
+    """A run in progress, at first at the initial multipliers; the problem has a bias.
+
+    Its options are ``start``: initial multipliers, or None; ``gradient``, optional: the gradient there and
+    its drift, see :class:`~svmrepro.solvers.solution.Start`; ``lengths``: whether to count step lengths
+    relative to Newton's, as in Figure 3; ``cache_mb``: megabytes (2^20) of kernel rows; ``single``: whether
+    rows are cached in single precision; ``shrinking``: whether examples at a bound may leave the active set;
+    ``threads``, optional: among how many threads passes over large active sets are divided; ``plan``,
+    ``offer``, ``sets``, ``stretch``: see the module.
 
     Attributes
     ----------
@@ -307,6 +313,9 @@ class SecondOrderRun:
         )  # fmt: skip
 
 
+start = SecondOrderRun
+
+
 def precision_of(problem: Problem, single: bool = False) -> str:
     """Return the precision in which kernel rows are kept; ``single`` counts if bytes do not hold them."""
     plain = "single" if single and in_single_range(problem) else "double"
@@ -334,26 +343,6 @@ def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
     load_rows(problem)
     loops_of(precision_of(problem))
-
-
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> SecondOrderRun:
-    """Return a run at the initial multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a bias.
-    eps : float
-        Tolerance on the maximal violation of a pair.
-    options : dict
-        ``start``: initial multipliers, or None. ``gradient``, optional: the gradient there and its drift, see
-        :class:`~svmrepro.solvers.solution.Start`. ``lengths``: whether to count step lengths relative to
-        Newton's, as in Figure 3. ``cache_mb``: megabytes (2^20) of kernel rows. ``single``: whether rows are
-        cached in single precision. ``shrinking``: whether examples at a bound may leave the active set.
-        ``threads``, optional: among how many threads passes over large active sets are divided. ``plan``,
-        ``offer``, ``sets``, ``stretch``: see the module. Defaults: ``svmrepro.solvers.registry``.
-    """
-    return SecondOrderRun(problem, eps, options)
 
 
 def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:

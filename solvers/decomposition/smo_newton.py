@@ -215,7 +215,9 @@ class Polish:
 
 
 class SmoNewtonRun:
-    """A run in progress.
+    """A run in progress; the problem has a bias.
+
+    Its options are ``start``, ``cache_mb``, ``shrinking`` and ``threads``, see :class:`SecondOrderRun`.
 
     Attributes
     ----------
@@ -265,20 +267,7 @@ class SmoNewtonRun:
         self.polishes = self.newton_steps = self.divided = 0
 
 
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> SmoNewtonRun:
-    """Return a run at the initial multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a bias.
-    eps : float
-        Tolerance on the maximal violation of a pair.
-    options : dict
-        ``start``, ``cache_mb``, ``shrinking`` and ``threads``, as in
-        :func:`svmrepro.solvers.decomposition.second_order.start`.
-    """
-    return SmoNewtonRun(problem, eps, options)
+start = SmoNewtonRun
 
 
 def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:

@@ -41,7 +41,7 @@ class Keeper:
         from svmrepro.solvers.passes import row_passes
 
         blocks = Blocks([loaded(load)])
-        self._rows, self._X = blocks.shape[0], blocks.parts[0]
+        self._X = blocks.parts[0]
         self._largest, self._sizes = blocks.radius, blocks.sizes
         self._store = blocks.stores()[0]
         self._scores, self._add = row_passes.passes_of(blocks.storage)

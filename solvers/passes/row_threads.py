@@ -18,11 +18,7 @@ class RowThreads:
 
     A part is done by whichever thread takes it first, so nobody waits for a helper that has not begun, could
     not be started, or is in another process since a fork. Helpers end when this object is no longer used.
-
-    Parameters
-    ----------
-    parts : int
-        Number of parts. There are no more threads than processors.
+    There are no more threads than processors.
 
     Attributes
     ----------

@@ -53,16 +53,7 @@ class Weights:
 class Violators:
     """The rows that violate their margin, as c in {0, 1}^n, and the weighted sum of their ``y_i x_i``.
 
-    Parameters
-    ----------
-    y : ndarray, shape (n,)
-        Labels.
-    d : int
-        Number of features.
-    weights : Weights
-        Weights of the rows.
-    parts : int
-        In how many sums the rows are added up.
+    There are d features; the rows are added up in ``parts`` sums.
     """
 
     def __init__(self, y: Vector, d: int, weights: Weights, parts: int = 1) -> None:
@@ -97,14 +88,9 @@ class Violators:
 
 
 class SlicedPasses:
-    """Passes over the rows of all blocks, and their cost so far.
+    """Passes over the rows of all blocks, divided among some threads, and their cost so far.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    threads : int
-        Among how many threads a pass is divided.
+    Several threads raise ValueError if the examples are on a cluster.
 
     Attributes
     ----------
@@ -116,11 +102,6 @@ class SlicedPasses:
         In how many parts a pass is divided, of consecutive rows with about as many entries each.
     threads : RowThreads
         The threads, and their time.
-
-    Raises
-    ------
-    ValueError
-        If several threads are asked for and the examples are on a cluster.
     """
 
     def __init__(self, problem: Any, threads: int = 1) -> None:

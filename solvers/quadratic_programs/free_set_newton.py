@@ -124,10 +124,7 @@ def _subtract(row, factor, other):
 def factor(state, work):
     """Continue the Cholesky factor of K for about ``work`` multiplications.
 
-    Returns
-    -------
-    bool
-        False if K is not positive definite.
+    Return False if K is not positive definite.
     """
     K, R, scalars = state.K, state.R, state.scalars
     k, largest = scalars.n_members, 0.0

@@ -102,30 +102,15 @@ class Blocks:
 
     def stores(self) -> list[Store]:
         """Return each block in the form compiled code reads; only 32-bit row pointers are copied."""
-        none, words = np.zeros(0), np.zeros((0, 0), dtype=np.uint64)
-        nothing = Store(
-            dense=np.zeros((0, 0)),
-            indptr=np.zeros(1, dtype=np.int64),
-            indices=np.zeros(0, dtype=np.uint32),
-            values=none,
-            bits=words,
-            norms=none,
-            table=none,
-            parameters=np.zeros(5),
-            scratch=none,
-            scratch2=none,
-        )
         found = []
         for part in self.parts:
             if not self.sparse:
-                found.append(nothing._replace(**{"single" if self.single else "dense": _plain(part)}))
+                found.append(Store(**{"single" if self.single else "dense": _plain(part)}))
                 continue
             values = _plain(part.data)
-            store = nothing._replace(
-                indptr=np.asarray(part.indptr, dtype=np.int64), indices=_plain(part.indices).view(np.uint32)
-            )
             own = {"single": values.reshape(1, -1)} if self.single else {"values": values}
-            found.append(store._replace(**own))
+            indptr, indices = np.asarray(part.indptr, dtype=np.int64), _plain(part.indices).view(np.uint32)
+            found.append(Store(indptr=indptr, indices=indices, **own))
         return found
 
 

@@ -58,16 +58,16 @@ class Store(NamedTuple):
         Replaces ``dense`` or ``values`` for blocks in single precision.
     """
 
-    dense: npt.NDArray[np.float64]
-    indptr: npt.NDArray[np.int64]
-    indices: npt.NDArray[np.uint32]
-    values: npt.NDArray[np.float64]
-    bits: npt.NDArray[np.uint64]
-    norms: npt.NDArray[np.float64]
-    table: npt.NDArray[np.float64]
-    parameters: npt.NDArray[np.float64]
-    scratch: npt.NDArray[np.float64]
-    scratch2: npt.NDArray[np.float64]
+    dense: npt.NDArray[np.float64] = np.zeros((0, 0))
+    indptr: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+    indices: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
+    values: npt.NDArray[np.float64] = np.zeros(0)
+    bits: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
+    norms: npt.NDArray[np.float64] = np.zeros(0)
+    table: npt.NDArray[np.float64] = np.zeros(0)
+    parameters: npt.NDArray[np.float64] = np.zeros(5)
+    scratch: npt.NDArray[np.float64] = np.zeros(0)
+    scratch2: npt.NDArray[np.float64] = np.zeros(0)
     single: npt.NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
 
 
@@ -95,17 +95,7 @@ def choose_storage(X: Any, kernel_name: str) -> str:
 def check_range(X: Any, kernel: Any) -> None:
     """Refuse examples whose kernel values overflow, or are so large that sums of them could.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array, shape (n, d)
-        The examples; for a precomputed kernel its values.
-    kernel : Kernel
-        The kernel.
-
-    Raises
-    ------
-    ValueError
-        In one line, with the order of magnitude that was found.
+    For a precomputed kernel, X holds its values. The ValueError gives the order of magnitude that was found.
     """
     values = X.data if sp.issparse(X) else X
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
@@ -194,37 +184,17 @@ def written_out(X: Any) -> Any:
 
 
 def build_store(X: Any, storage: str, kernel: Any, differences: bool = False) -> Store:
-    """Build the representation ``storage`` of ``X``.
+    """Build the representation ``storage`` of X, shape (n, d): an array, or CSR with sorted indices.
 
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d), or CSR array with sorted indices
-        The examples.
-    storage : {"dense", "csr", "index", "bits", "precomputed"}
-        The representation; ``index`` and ``bits`` need binary data, ``precomputed`` kernel values.
-    kernel : Kernel
-        Its parameters are stored with the data.
-    differences : bool
-        Whether the row functions compute squared distances from differences; norms are then 0.
-
-    Returns
-    -------
-    Store
-
-    Raises
-    ------
-    ValueError
-        If ``index`` or ``bits`` is requested for data that are not binary.
+    ``index`` and ``bits`` need binary data, else ValueError is raised; ``precomputed`` needs kernel values.
+    The parameters of the kernel are stored with the data. ``differences``: whether the row functions compute
+    squared distances from differences; norms are then 0.
     """
     n, d = X.shape
     binary = is_binary(X)
     if storage in ("index", "bits") and not binary:
         raise ValueError(f"storage {storage!r} needs binary data (every non-zero equal to 1)")
-    dense = np.zeros((0, 0))
-    indptr = np.zeros(1, dtype=np.int64)
-    indices = np.zeros(0, dtype=np.uint32)
-    values = np.zeros(0)
-    bits = np.zeros((0, 0), dtype=np.uint64)
+    dense, indptr, indices, values, bits = Store()[:5]
     if storage in ("dense", "precomputed"):
         dense = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     else:

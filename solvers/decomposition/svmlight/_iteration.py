@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
-from svmrepro.solvers.caches.active_set_rows import CACHE, fetch, forget
+from svmrepro.solvers.caches.active_set_rows import fetch
 from svmrepro.solvers.caches.feature_columns import PANEL
+from svmrepro.solvers.caches.lru import CACHE, forget
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed

@@ -57,7 +57,6 @@ from typing import Any
 
 import numpy as np
 from svmrepro.solvers.caches import active_set_rows
-from svmrepro.solvers.caches.active_set_rows import build_cache
 from svmrepro.solvers.caches.bit_columns import STRETCH
 from svmrepro.solvers.caches.feature_columns import (
     Panel,
@@ -68,7 +67,7 @@ from svmrepro.solvers.caches.feature_columns import (
     exchanges,
     rearrange,
 )
-from svmrepro.solvers.caches.lru import CACHE
+from svmrepro.solvers.caches.lru import CACHE, build_cache
 from svmrepro.solvers.compilation.compiled import compiled_for
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _pair_state as pair_state
@@ -121,7 +120,15 @@ class SvmLightRestoring:
 
 
 class SvmLightRun:
-    """A run in progress.
+    """A run in progress, at first at the initial multipliers.
+
+    Its options are ``start``: initial multipliers, or None (the key may be missing); ``q``: size of the
+    working set, even; ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q rows are held in any case;
+    ``single``: whether rows are cached in single precision; ``shrinking``: whether examples at a bound may
+    leave the active set, after ``patience`` iterations; ``fold``: whether a linear kernel is folded into its
+    weight vector; ``widen``: see the module; ``plain``: whether kernel rows of packed bits or index lists are
+    computed by the dot products of :mod:`svmrepro.solvers.platt.smo`, one example after the other, instead of
+    many at once from the columns of the features.
 
     Attributes
     ----------
@@ -138,7 +145,8 @@ class SvmLightRun:
         self.problem, self.eps = problem, eps
         self.store = problem.prepare()
         self.plain = bool(options.get("plain", False))
-        self.panel = _panel_of(problem, self.plain)
+        name = "plain panel" if self.plain else "panel"
+        self.panel: Panel = problem.layout(name, partial(build_panel, plain=self.plain))
         self.folded = bool(options["fold"]) and problem.kernel.name == "linear"
         self.calls = (*block_of(problem, self.plain), *rows_of(problem))
         precision = "single" if options["single"] else "double"
@@ -172,44 +180,14 @@ class SvmLightRun:
             _renew(self, BEGIN)
 
 
+start = SvmLightRun
+
+
 def prepare(problem: Problem, eps: float) -> None:
     """Lay the examples out before the clock starts."""
     problem.layout("panel", build_panel)
     block_of(problem)
     rows_of(problem)
-
-
-def _panel_of(problem: Problem, plain: bool) -> Panel:
-    """Return the problem's panel, built once for all runs."""
-    name, build = ("plain panel", partial(build_panel, plain=True)) if plain else ("panel", build_panel)
-    panel: Panel = problem.layout(name, build)
-    return panel
-
-
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightRun:
-    """Return a run at the initial multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        With or without a bias.
-    eps : float
-        KKT tolerance.
-    options : dict
-        ``start``: initial multipliers, or None (the key may be missing). ``q``: size of the working set,
-        even. ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q rows are held in any case.
-        ``single``: whether rows are cached in single precision. ``shrinking``: whether examples at a bound
-        may leave the active set, after ``patience`` iterations. ``fold``: whether a linear kernel is folded
-        into its weight vector. ``widen``: see the module. ``plain``: whether kernel rows of packed bits or
-        index lists are computed by the dot products of :mod:`svmrepro.solvers.platt.smo`, one example after
-        the other, instead of many at once from the columns of the features.
-
-    Raises
-    ------
-    ValueError
-        If q is odd or less than 2.
-    """
-    return SvmLightRun(problem, eps, options)
 
 
 def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:

@@ -55,7 +55,10 @@ class PairProblem(NamedTuple):
 
 
 class SvmLightOrdinalRun:
-    """A run in progress; ``inner`` is the run on the differences, None above the memory limit."""
+    """A run in progress; ``inner`` is the run on the differences, None above the memory limit.
+
+    Its options are those of :class:`~svmrepro.solvers.decomposition.svmlight.classification.SvmLightRun`.
+    """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         pairs: PairProblem = problem.layout("pairs", _build)
@@ -69,20 +72,15 @@ class SvmLightOrdinalRun:
             self.inner = svmlight.start(pairs.problem, eps, {**options, "start": alpha})
 
 
+start = SvmLightOrdinalRun
+
+
 def prepare(problem: Problem, eps: float) -> None:
     """Write the differences out before the clock starts."""
     pairs: PairProblem = problem.layout("pairs", _build)
     if pairs.problem is not None:
         pairs.problem.prepare()
         svmlight.prepare(pairs.problem, eps)
-
-
-def start(problem: Problem, eps: float, options: dict[str, Any]) -> SvmLightOrdinalRun:
-    """Return a run at the initial multipliers of the pairs.
-
-    The options are those of :func:`svmrepro.solvers.decomposition.svmlight.classification.start`.
-    """
-    return SvmLightOrdinalRun(problem, eps, options)
 
 
 def multiplier_limits(problem: Problem) -> npt.NDArray[np.float64]:

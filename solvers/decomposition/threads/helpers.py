@@ -22,7 +22,7 @@ from svmrepro.solvers.caches.lru import CACHES, Counts
 from svmrepro.solvers.compilation.atomics import COMPILED
 from svmrepro.solvers.compilation.compiled import compiled_for
 from svmrepro.solvers.compilation.processor import processors
-from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.compilation.records import with_copies, zeroed
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import EXAMPLE
 from svmrepro.solvers.decomposition._pair_state import allocate
@@ -152,26 +152,14 @@ class Helpers:
 
 def with_own_scratch(store: Store) -> Store:
     """Return a store of the same examples for another thread."""
-    return store._replace(scratch=store.scratch.copy(), scratch2=store.scratch2.copy())
+    return with_copies(store, "scratch", "scratch2")
 
 
 def with_own_workspace(panel: Panel) -> Panel:
     """Return a panel of the same examples for another thread."""
-    bits, tiles = panel.bits, panel.tiles
-    return panel._replace(
-        bits=bits._replace(starts=bits.starts.copy(), sums=bits.sums.copy()),
-        tiles=tiles._replace(
-            dots=tiles.dots.copy(),
-            part=tiles.part.copy(),
-            powers=tiles.powers.copy(),
-            own=tiles.own.copy(),
-            own_levels=tiles.own_levels.copy(),
-            own_scaled=tiles.own_scaled.copy(),
-            used=tiles.used.copy(),
-            added=tiles.added.copy(),
-            mates=tiles.mates.copy(),
-            slots=tiles.slots.copy(),
-            worst=tiles.worst.copy(),
-        ),
-        distances=panel.distances.copy(),
-    )
+    tiles = with_copies(
+        panel.tiles, "dots", "part", "powers", "own", "own_levels", "own_scaled", "used", "added", "mates",
+        "slots", "worst",
+    )  # fmt: skip
+    bits = with_copies(panel.bits, "starts", "sums")
+    return with_copies(panel, "distances")._replace(bits=bits, tiles=tiles)

@@ -36,7 +36,7 @@ def test_the_least_recently_used_row_goes(size: int) -> None:
         if len(kept) > size:
             kept.popitem(last=False)
     assert sorted(kept) == sorted(cache.owner.tolist())
-    assert cache.counts.calls == 400 and cache.counts.used == size
+    assert cache.counts.calls == 400
 
 
 @pytest.mark.parametrize("cheap", [False, True])
@@ -61,7 +61,7 @@ def test_it_stays_below_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = build_cache(n, 8.0 * n * most, "double")
     for size in (20, 30, 60):
         request(cache, np.tile(np.arange(size), 40))
-    assert cache.counts.slots == cache.counts.used == most == cache.rows.shape[0]
+    assert cache.counts.slots == np.count_nonzero(cache.owner >= 0) == most == cache.rows.shape[0]
 
 
 @pytest.mark.parametrize("precision", ["double", "rounded", "single"])
