@@ -49,7 +49,7 @@ SCALES_WITHOUT_CLOCK = ("smoke",)
 BENT = "by the repeats' scatter alone: "
 """Beginning of what is said of exponents that are undecided because their points lie on no line."""
 
-HEADLINE, DETAIL, SELF_CHECK, CONSTRUCTED = "headline", "detail", "self-check", "by construction"
+HEADLINE, DETAIL, CONSTRUCTED = "headline", "detail", "by construction"
 COUNTED = (HEADLINE, DETAIL)
 """Kinds of claims that tallies count."""
 

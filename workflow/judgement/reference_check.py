@@ -160,11 +160,6 @@ def machine_records(runs: Runs) -> list[dict[str, str]]:
     return [dict(record) for record in sorted(found)]
 
 
-def protocols(runs: Runs) -> list[str]:
-    """Return the protocols of timing of the runs that have seconds."""
-    return sorted({run.protocol for run in runs.runs if run.number("cpu_seconds") is not None})
-
-
 def about(runs: Runs) -> dict[str, Any]:
     """Return what a record says of the runs of one paper: when, where and how they were measured."""
     measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
@@ -172,7 +167,7 @@ def about(runs: Runs) -> dict[str, Any]:
         "machine": machine_identity(runs),
         "machines": machine_records(runs),
         "measured": max((run.fields.get("time", "") for run in measured), default=""),
-        "protocols": protocols(runs),
+        "protocols": sorted({run.protocol for run in measured}),
         "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
     }
 
