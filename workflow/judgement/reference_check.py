@@ -219,14 +219,11 @@ def compare(
     Papers that this run omits are not compared.
     """
     papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
-    machines, here = (
-        {paper: known["machine"] for paper, known in record["papers"].items()}
-        for record in (reference, current)
-    )
+    here = current["papers"]
     found = ReferenceCheck(
         {
-            paper: bool(machine) and machine == here.get(paper)
-            for paper, machine in machines.items()
+            paper: bool(known["machine"]) and known["machine"] == here.get(paper, {}).get("machine")
+            for paper, known in reference["papers"].items()
             if paper in papers
         }
     )
