@@ -111,17 +111,9 @@ def _axis(axis: Axis, limits: tuple[float, float], shared: str) -> dict[str, Any
 
 def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, Any]]:
     """Return the lines of a panel; those of one look are one series, also if each was drawn alone."""
-    caps = {
-        id(cap)
-        for container in axes.containers
-        if isinstance(container, ErrorbarContainer)
-        for cap in container.lines[1]
-    }
-    intervals = {
-        id(container.lines[0]): container.lines[2][0]
-        for container in axes.containers
-        if isinstance(container, ErrorbarContainer) and container.lines[2]
-    }
+    errorbars = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
+    caps = {id(cap) for each in errorbars for cap in each.lines[1]}
+    intervals = {id(each.lines[0]): each.lines[2][0] for each in errorbars if each.lines[2]}
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for line in axes.lines:
         if id(line) in caps or not (points := list(_points(axes, line))):
