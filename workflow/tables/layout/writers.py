@@ -5,8 +5,6 @@ The CSV contains only the first section; the others are excerpts of separate fil
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from svmrepro.workflow.analysis import tidy
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
@@ -37,11 +36,8 @@ def to_csv(table: Table) -> str:
             columns[f"{key}_high"] = [cell.interval and cell.interval[1] for cell in cells]
         if any(cell.reason for cell in cells):
             columns[f"{key}_reason"] = [cell.reason for cell in cells]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return out.getvalue()
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return tidy.to_csv(rows, list(columns))
 
 
 def to_markdown(table: Table) -> str:
