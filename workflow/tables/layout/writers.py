@@ -75,13 +75,14 @@ def to_json(table: Table) -> str:
 
 def render(template: str, **values: object) -> str:
     """Render a template of ``workflow/templates``; text is escaped."""
-    return _environment().get_template(template).render(**values)
+    return html_environment(TEMPLATES).get_template(template).render(**values)
 
 
+@cache
 def html_environment(folder: Path) -> Environment:
     """Return an environment for a folder's templates: text is escaped, and a missing value is an error.
 
-    Its filters ``columns`` and ``groups`` take a section of a table.
+    Its filters ``columns``, ``groups`` and ``rows`` take a section of a table.
     """
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -90,7 +91,7 @@ def html_environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"columns": _columns, "groups": _groups}
+    environment.filters |= {"columns": _columns, "groups": _groups, "rows": _rows}
     return environment
 
 
@@ -106,13 +107,6 @@ def _markdown_header(column: Column) -> str:
     if column.unit:
         name += f" [{column.unit}]"
     return f"{name} (paper)" if column.paper and "paper" not in name.lower() else name
-
-
-@cache
-def _environment() -> Environment:
-    environment = html_environment(TEMPLATES)
-    environment.filters["rows"] = _rows
-    return environment
 
 
 class _HtmlCell(NamedTuple):
