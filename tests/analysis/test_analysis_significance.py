@@ -36,7 +36,7 @@ def test_pairs_without_a_difference_say_nothing():
     assert signed_rank([3, 3], [3, 3]).p == 1.0
     assert signed_rank([], []).p is None and signed_rank([], []).mark(None) == ""
     with_ties = signed_rank([1, 2, 3, 4, 5, 6, 9, 9], [0, 0, 0, 0, 0, 0, 9, 9])
-    assert (with_ties.pairs, with_ties.larger) == (8, 6)
+    assert with_ties.larger == 6
     assert with_ties.p == pytest.approx(2 / 64)
 
 

@@ -84,16 +84,15 @@ def figure() -> Figure:
 
 
 def map_figure() -> Figure:
-    """Return a figure with a map over powers of two, an image, and a path over level sets."""
-    drawn = new_figure(9, 3)
-    cells, image, path = drawn.subplots(1, 3)
+    """Return a figure with a map over powers of two, and a path over level sets."""
+    drawn = new_figure(6, 3)
+    cells, path = drawn.subplots(1, 2)
     cells.pcolormesh(np.array([[1.0, 2.0, math.nan], [4.0, 5.0, 6.0]]))
     cells.text(0.5, 0.5, "1")
     cells.set_title("Adult, seconds", loc="left")
     cells.set_xticks([0.5, 1.5, 2.5], ["$2^{-3}$", "$2^{-1}$", "$2^{1}$"])
     cells.set_yticks([0.5, 1.5], ["10", "100"])
     cells.set(xlabel="gamma", ylabel="C")
-    image.imshow([[1.0, 2.0]], extent=(0, 4, 0, 1))
     side = np.linspace(-1, 1, 201)
     path.contour(side, side, side**2 + side[:, None] ** 2, levels=[0.25, 0.64], colors="#c9ced4")
     path.contour(side, side, side - side[:, None], levels=[0], colors="#8c8c8c", linestyles=[(0, (4, 2))])

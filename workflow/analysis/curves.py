@@ -79,7 +79,7 @@ def curve(
     rival = next((quantity[key] for key in ("minus", "over", "short_of") if key in quantity), contender)
     others = groups if rival == contender else by_place(results, experiment, rival)
     column = _column(results, experiment, quantity)
-    places = sorted((place for place, group in groups.items() if group.solved), key=_ascending)
+    places = [place for place, group in groups.items() if group.solved]
     if quantity.get("best"):
         places = _best(groups, places, _column(results, experiment, {"of": PERFORMANCE}))
     elif x == "n":
@@ -109,9 +109,7 @@ def one_example(results: Results, experiment: str) -> float | None:
     values = {
         value
         for run in results.runs.runs
-        if run.experiment == experiment
-        for value in [run.number(column)]
-        if value is not None
+        if run.experiment == experiment and (value := run.number(column)) is not None
     }
     shares = [Fraction(value).limit_denominator(MOST_EXAMPLES) for value in values]
     if len(values) < 3 or any(
@@ -128,7 +126,7 @@ def exponent(points: list[Point], name: str) -> Fit:
 
 
 def by_place(results: Results, experiment: str, contender: str) -> dict[Place, Group]:
-    """Return the runs of a contender by size and point on the axis."""
+    """Return the runs of a contender by size and point on the axis, in ascending order."""
     runs = results.runs
     return {
         (n, point): runs.group(experiment, contender, n, point)
@@ -146,10 +144,6 @@ def absent(results: Results, experiment: str, contender: str) -> str:
         return "not run"
     # If the contender itself has runs, the one it is compared with has none.
     return next(iter(groups.values())).briefly or "not measured by the solver compared with"
-
-
-def _ascending(place: Place) -> tuple[int, float]:
-    return place[0], place[1] or 0.0
 
 
 def _best(groups: Mapping[Place, Group], places: list[Place], column: str) -> list[Place]:

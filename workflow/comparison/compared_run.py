@@ -77,27 +77,38 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     found = papers_in(folder)
     present = [paper for paper in wanted if paper in found]
     files = {
-        (paper, name): file
-        for paper in present
+        name: {paper: file for paper in present if (file := folder / paper / f"{name}.csv").is_file()}
         for name in ("measurements", "fits", "ratios", "claims")
-        if (file := folder / paper / f"{name}.csv").is_file()
     }
     lacking = [
-        f"{paper}: no {name}"
-        for paper in present
-        for name in ("fits", "ratios")
-        if (paper, name) not in files
+        f"{paper}: no {name}" for paper in present for name in ("fits", "ratios") if paper not in files[name]
     ]
-    fits, ratios, claims = _estimates(files)
+    fits: dict[FitKey, Fit] = {
+        (paper, *key[:3]): fit
+        for paper, file in files["fits"].items()
+        for key, fit in read_fits([file]).items()
+        if key[3] == MEASURED
+    }
+    ratios: dict[RatioKey, Interval] = {
+        (paper, *key): ratio
+        for paper, file in files["ratios"].items()
+        for key, ratio in read_ratios([file]).items()
+    }
+    claims = {
+        paper: {
+            row["id"]: (row["verdict"], row["measured"]) for row in read_rows(file, CLAIM_COLUMNS, CLAIM_FORM)
+        }
+        for paper, file in files["claims"].items()
+    }
     entries: list[Entry] = []
     described: dict[str, Mapping[str, Any]] = {}
     scales: dict[str, None] = {}
-    for paper in [paper for paper in present if (paper, "measurements") in files]:
-        runs = read_runs([files[paper, "measurements"]])
+    for paper, file in files["measurements"].items():
+        runs = read_runs([file])
         entries += summarise(runs)
         described[paper] = about(runs)
         scales |= dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
-    unmeasured = [paper for paper in wanted if (paper, "measurements") not in files]
+    unmeasured = [paper for paper in wanted if paper not in files["measurements"]]
     if unmeasured and (folder / "check.json").is_file():
         record = read_record(folder / "check.json")
         entries += [row for row in record["rows"] if row["paper"] in unmeasured]
@@ -123,21 +134,3 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         claims=claims,
         lacking=tuple(lacking),
     )
-
-
-def _estimates(
-    files: Mapping[tuple[str, str], Path],
-) -> tuple[dict[FitKey, Fit], dict[RatioKey, Interval], dict[str, dict[str, tuple[str, str]]]]:
-    """Read exponents, ratios and verdicts from the files of these papers and names."""
-    fits: dict[FitKey, Fit] = {}
-    ratios: dict[RatioKey, Interval] = {}
-    claims: dict[str, dict[str, tuple[str, str]]] = {}
-    for (paper, name), file in files.items():
-        if name == "claims":
-            rows = read_rows(file, CLAIM_COLUMNS, CLAIM_FORM)
-            claims[paper] = {row["id"]: (row["verdict"], row["measured"]) for row in rows}
-        elif name == "fits":
-            fits |= {(paper, *key[:3]): fit for key, fit in read_fits([file]).items() if key[3] == MEASURED}
-        elif name == "ratios":
-            ratios |= {(paper, *key): ratio for key, ratio in read_ratios([file]).items()}
-    return fits, ratios, claims

@@ -142,7 +142,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
     entries = [*titled.values(), *hollow.values()]
     if any("guide" in panel for panel in panels):
         entries.append(entry("the paper's guide", color=GHOST, linestyle=DOTTED))
-    entries += _marks(grid)
+    entries += marks(grid)
+    if any(line.get_label() == BELOW for axes in grid for line in axes.get_lines()):
+        entries.append(entry(BELOW, color="#555", marker=DOWN, markersize=5))
     notes = _notes(results, artefact, {k: v for k, v in missing.items() if k not in handles})
     width = int(_LETTERS_AN_INCH * figure.get_figwidth())
     figure.legend(
@@ -308,13 +310,6 @@ def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]
                 [x], [floor], linestyle="none", marker=DOWN, color=colour, markersize=5, transform=beside,
                 clip_on=False, zorder=4, label=BELOW,
             )  # fmt: skip
-
-
-def _marks(panels: Iterable[Axes]) -> list[Line2D]:
-    """Return the legend entries other than the data sets: interval bars, and arrows below the axis."""
-    drawn = list(panels)
-    below = any(line.get_label() == BELOW for axes in drawn for line in axes.get_lines())
-    return marks(drawn) + ([entry(BELOW, color="#555", marker=DOWN, markersize=5)] if below else [])
 
 
 def _names(artefact: Artefact, panel: Mapping[str, Any]) -> list[str]:

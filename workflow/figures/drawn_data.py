@@ -39,13 +39,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
@@ -75,7 +73,6 @@ def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> d
     bars = [_bars(container) for container in drawn]
     bars += [_steps(patch) for patch in axes.patches if isinstance(patch, StepPatch)]
     cells = [_mesh(each) for each in axes.collections if isinstance(each, QuadMesh)]
-    cells += [_image(each) for each in axes.images]
     contours = [_contour(each, known) for each in axes.collections if isinstance(each, ContourSet)]
     more = {"equal": axes.get_aspect() == 1.0, "cells": cells, "contours": contours}
     return {
@@ -111,17 +108,9 @@ def _axis(axis: Axis, limits: tuple[float, float], shared: str) -> dict[str, Any
 
 def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, Any]]:
     """Return the lines of a panel; those of one look are one series, also if each was drawn alone."""
-    caps = {
-        id(cap)
-        for container in axes.containers
-        if isinstance(container, ErrorbarContainer)
-        for cap in container.lines[1]
-    }
-    intervals = {
-        id(container.lines[0]): container.lines[2][0]
-        for container in axes.containers
-        if isinstance(container, ErrorbarContainer) and container.lines[2]
-    }
+    errorbars = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
+    caps = {id(cap) for each in errorbars for cap in each.lines[1]}
+    intervals = {id(each.lines[0]): each.lines[2][0] for each in errorbars if each.lines[2]}
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for line in axes.lines:
         if id(line) in caps or not (points := list(_points(axes, line))):
@@ -215,30 +204,16 @@ def _histogram(left: Any, width: Any, height: Any, colour: Any) -> dict[str, Any
 
 
 def _mesh(mesh: QuadMesh) -> dict[str, Any]:
+    """Return the cells with a value."""
     corners = np.asarray(mesh.get_coordinates())
+    values: Any = mesh.get_array()
     low, high = corners[:-1, :-1], corners[1:, 1:]
-    return _map(mesh, mesh.get_array(), (low + high) / 2, abs(high - low))
-
-
-def _image(image: AxesImage) -> dict[str, Any]:
-    values: Any = image.get_array()
-    left, right, bottom, top = image.get_extent()
-    if image.origin == "upper":
-        bottom, top = top, bottom
-    rows, columns = values.shape
-    width, height = (right - left) / columns, (top - bottom) / rows
-    xs, ys = left + width * (np.arange(columns) + 0.5), bottom + height * (np.arange(rows) + 0.5)
-    centres = np.stack(np.meshgrid(xs, ys), axis=-1)
-    return _map(image, values, centres, np.full_like(centres, np.abs((width, height))))
-
-
-def _map(drawn: ScalarMappable, values: Any, centres: Any, sizes: Any) -> dict[str, Any]:
-    """Return the cells with a value, of arrays of shape (rows, columns) and (rows, columns, 2)."""
+    centres, sizes = (low + high) / 2, abs(high - low)
     filled = np.ma.filled(np.ma.masked_invalid(values), np.nan).reshape(centres.shape[:2])
     there = np.isfinite(filled)
     columns = {"x": centres[there, 0], "y": centres[there, 1], "value": filled[there]}
     columns |= {"width": sizes[there, 0], "height": sizes[there, 1]}
-    colours = [to_hex(colour) for colour in drawn.to_rgba(filled[there])]
+    colours = [to_hex(colour) for colour in mesh.to_rgba(filled[there])]
     return {**{key: [*map(_number, column)] for key, column in columns.items()}, "colour": colours}
 
 

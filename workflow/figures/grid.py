@@ -30,8 +30,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     names = list(artefact.experiments)
     figure = new_figure(PAGE, 2.5 * len(names) + 0.5)
     panels = figure.subplots(len(names), 2, squeeze=False, width_ratios=(1.0, 1.15))
-    labels = dict.fromkeys(label for name in names for label in results.experiment(name).contenders)
-    looks = contender_looks(labels)
+    looks = contender_looks(label for name in names for label in results.experiment(name).contenders)
     shown: dict[str, Look] = {}
     drawn: list[Mapping[Place, SolvedCell]] = []
     for name, (left, right) in zip(names, panels, strict=True):

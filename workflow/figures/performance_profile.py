@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
@@ -47,7 +46,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         taus, shares = steps(ratios[label], end)
         corners = [place for place, share in enumerate(shares[:-1]) if share > 0]
         axes.plot(taus, shares, drawstyle="steps-post", markevery=corners, zorder=3, **look)
-        handles.append(Line2D([], [], label=display_name(label), **look))
+        handles.append(style.entry(display_name(label), **look))
     axes.set_xscale("log")
     axes.set_xlim(0.97, end)
     axes.set_ylim(-0.02, 1.05)

@@ -159,10 +159,10 @@ def mark_of(label: str, look: Look) -> dict[str, Any]:
 
 
 def _key(looks: Mapping[str, Look], baseline: str) -> list[Line2D]:
-    line = Line2D([], [], color="#333", linewidth=0.8, label=f"{display_name(baseline)} = 1")
+    line = style.entry(f"{display_name(baseline)} = 1", color="#333", linewidth=0.8, linestyle="-")
     return [
         line,
-        *(Line2D([], [], label=display_name(label), **mark_of(label, look)) for label, look in looks.items()),
+        *(style.entry(display_name(label), **mark_of(label, look)) for label, look in looks.items()),
     ]
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact, Experiment
@@ -40,9 +39,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for (left, right), experiment in zip(panels, experiments, strict=True):
         _draw_sizes(left, results, experiment, looks)
         _draw_trace(right, results, experiment, looks)
-    lines = {"linestyle": "-", "linewidth": 1.0}
     handles = [
-        Line2D([], [], label=display_name(label), **{**mark_of(label, look), **lines})
+        style.entry(display_name(label), **{**mark_of(label, look), "linestyle": "-", "linewidth": 1.0})
         for label, look in looks.items()
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4)

@@ -57,7 +57,8 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     difference is significant over the permutations, but so small that another process could change it
     (`across_processes`).
     """
-    rows = [problem for problem in _problems(results, spec) if problem.n is not None]
+    every = problems(results, spec["experiments"], spec["table"])
+    rows = [problem for problem in every if problem.n is not None]
     compared = family(results, rows, spec["contenders"], spec["of"])
     if not compared.tested:
         reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in rows)
@@ -203,10 +204,6 @@ def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
     return findings
 
 
-def _problems(results: Results, spec: Spec) -> list[PermutedProblem]:
-    return problems(results, spec["experiments"], spec["table"])
-
-
 def _by_problem(
     results: Results,
     spec: Spec,
@@ -215,7 +212,7 @@ def _by_problem(
 ) -> list[Finding]:
     """Return a finding for each problem, with the one of the paper's that ``paper`` has at its size."""
     findings = []
-    for problem in _problems(results, spec):
+    for problem in problems(results, spec["experiments"], spec["table"]):
         label = f"{problem.title}, n = {problem.size:,}"
         theirs = paper(results.numbers, {**spec, "experiments": [problem.name]})
         said = [item.interval.value for item in theirs if item.interval and item.n == problem.n_paper]

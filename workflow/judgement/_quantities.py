@@ -19,7 +19,7 @@ from functools import partial
 
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
@@ -204,8 +204,7 @@ def unfinished(results: Results, spec: Spec) -> list[Finding]:
     def look(name: str, row: SizeRow) -> Interval | str:
         if results.group(name, contender, row.n).solved:
             return Interval.exact(0.0)
-        sizes = [n for n in results.runs.sizes(name) if row.n is not None and n <= row.n]
-        runs = [run for n in sizes for run in results.group(name, contender, n).runs]
+        runs = _runs_up_to(results, name, contender, row)
         # Other load makes a run meet its time limit sooner.
         if any(run.status.endswith("_limit") and not run.flagged for run in runs):
             return Interval.exact(1.0)
@@ -224,8 +223,9 @@ def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
     def look(name: str, row: SizeRow) -> Interval | str:
         if row.n_paper is None:
             return "not a size of the paper"
-        stopped = _memory_stop(results, name, contender, row)
-        if stopped is None:
+        runs = _runs_up_to(results, name, contender, row)
+        stopped = any(run.status == "memory_limit" for run in runs)
+        if not stopped and not results.group(name, contender, row.n).solved:
             return results.why_missing(name, contender, row)
         return Interval.exact(1.0 if stopped == absent(name, row) else 0.0)
 
@@ -390,10 +390,7 @@ def _by_size(
     return findings
 
 
-def _memory_stop(results: Results, name: str, contender: str, row: SizeRow) -> bool | None:
-    """Whether the memory limit stopped a contender at this or a smaller size; None if unknown."""
-    for n in results.runs.sizes(name):
-        group = results.group(name, contender, n)
-        if row.n is not None and n <= row.n and any(run.status == "memory_limit" for run in group.runs):
-            return True
-    return False if results.group(name, contender, row.n).solved else None
+def _runs_up_to(results: Results, name: str, contender: str, row: SizeRow) -> list[MeasuredRun]:
+    """Return the runs of a contender at a size and at smaller ones."""
+    sizes = [n for n in results.runs.sizes(name) if row.n is not None and n <= row.n]
+    return [run for n in sizes for run in results.group(name, contender, n).runs]

@@ -19,12 +19,14 @@ about counted work beside the rule about seconds. It is shown with it and never 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
 from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
@@ -49,7 +51,7 @@ SCALES_WITHOUT_CLOCK = ("smoke",)
 BENT = "by the repeats' scatter alone: "
 """Beginning of what is said of exponents that are undecided because their points lie on no line."""
 
-HEADLINE, DETAIL, SELF_CHECK, CONSTRUCTED = "headline", "detail", "self-check", "by construction"
+HEADLINE, DETAIL, CONSTRUCTED = "headline", "detail", "by construction"
 COUNTED = (HEADLINE, DETAIL)
 """Kinds of claims that tallies count."""
 
@@ -143,20 +145,21 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
     entries = read_yaml(path).get("claims")
     if not isinstance(entries, list):
         raise StepError(f"{path}: no list 'claims'")
+    known = [*experiments, *left_out]
     claims: dict[str, Claim] = {}
     for place, entry in enumerate(entries, 1):
         name = entry.get("id") if isinstance(entry, dict) else None
         try:
             claim = typed(entry, Claim)
-            _check(claim, [*experiments, *left_out])
+            _check(claim, known)
             if claim.before:
-                _check_first_rule(claim.before, [*experiments, *left_out])
+                field_types.check("earlier", claim.before, partial(_check, experiments=known))
             _check_worth(claim, claims)
         except ValueError as error:
             raise StepError(f"{path.name}: claim {place} '{name}': {error}") from None
         if claim.id in claims:
             raise StepError(f"{path.name}: two claims are called '{claim.id}'")
-        claims[claim.id] = _of_experiments(claim, [*experiments, *left_out])
+        claims[claim.id] = _of_experiments(claim, known)
     return list(claims.values())
 
 
@@ -218,13 +221,6 @@ def _check_worth(claim: Claim, before: Mapping[str, Claim]) -> None:
             raise ValueError(f"beside: no claim '{claim.beside}' stands above it by itself")
         if other.quote != claim.quote or claim.kind not in (other.kind, CONSTRUCTED):
             raise ValueError(f"beside: quote and kind must be those of '{claim.beside}'")
-
-
-def _check_first_rule(before: Claim, experiments: Sequence[str]) -> None:
-    try:
-        _check(before, experiments)
-    except ValueError as error:
-        raise ValueError(f"earlier: {error}") from None
 
 
 def _of_experiments(claim: Claim, experiments: Sequence[str]) -> Claim:

@@ -160,11 +160,6 @@ def machine_records(runs: Runs) -> list[dict[str, str]]:
     return [dict(record) for record in sorted(found)]
 
 
-def protocols(runs: Runs) -> list[str]:
-    """Return the protocols of timing of the runs that have seconds."""
-    return sorted({run.protocol for run in runs.runs if run.number("cpu_seconds") is not None})
-
-
 def about(runs: Runs) -> dict[str, Any]:
     """Return what a record says of the runs of one paper: when, where and how they were measured."""
     measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
@@ -172,7 +167,7 @@ def about(runs: Runs) -> dict[str, Any]:
         "machine": machine_identity(runs),
         "machines": machine_records(runs),
         "measured": max((run.fields.get("time", "") for run in measured), default=""),
-        "protocols": protocols(runs),
+        "protocols": sorted({run.protocol for run in measured}),
         "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},
     }
 
@@ -225,14 +220,11 @@ def compare(
     Papers that this run omits are not compared.
     """
     papers = {*current["claims"], *(row["paper"] for row in current["rows"])}
-    machines, here = (
-        {paper: known["machine"] for paper, known in record["papers"].items()}
-        for record in (reference, current)
-    )
+    here = current["papers"]
     found = ReferenceCheck(
         {
-            paper: bool(machine) and machine == here.get(paper)
-            for paper, machine in machines.items()
+            paper: bool(known["machine"]) and known["machine"] == here.get(paper, {}).get("machine")
+            for paper, known in reference["papers"].items()
             if paper in papers
         }
     )

@@ -35,7 +35,6 @@ LARGER, SMALLER = ">>", "<<"
 class SignedRank:
     """Result of a paired signed-rank test."""
 
-    pairs: int
     larger: int  # pairs whose first value is larger
     smaller: int
     sign: int  # 1 if the first values tend to be larger (by rank sum), -1 if smaller, else 0
@@ -62,7 +61,7 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
     larger, smaller = int((differences > 0).sum()), int((differences < 0).sum())
     moved = differences[differences != 0]
     if not moved.size:
-        return SignedRank(len(first), 0, 0, 0, 1.0 if len(first) else None)
+        return SignedRank(0, 0, 0, 1.0 if len(first) else None)
     ranks = rankdata(np.abs(moved))
     sign = int(np.sign(ranks[moved > 0].sum() - ranks[moved < 0].sum()))
     if np.unique(ranks).size < ranks.size <= _ENUMERATED:
@@ -77,7 +76,7 @@ def signed_rank(first: Sequence[float], second: Sequence[float]) -> SignedRank:
         )
     else:
         test = wilcoxon(moved, zero_method="wilcox", alternative="two-sided", method="auto")
-    return SignedRank(len(first), larger, smaller, sign, float(test.pvalue))
+    return SignedRank(larger, smaller, sign, float(test.pvalue))
 
 
 def holm(probabilities: Sequence[float | None]) -> list[float | None]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from svmrepro.workflow.analysis.printed_numbers import SCALING, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
@@ -97,6 +96,6 @@ def _row(results: Results, name: str, contender: str, baseline: str) -> Mapping[
         if contender != baseline:
             ratio = results.numbers.seconds_ratio(name, whole.n_paper, contender, baseline)
             cells["paper_ratio"] = number(ratio)
-        if not results.numbers.text(SCALING, name, None, f"{snake(contender)}_exponent"):
+        if cells["paper_printed"].value is None:
             cells["paper_printed"] = missing("n/a in the paper", "n/a")
     return cells

@@ -56,9 +56,10 @@ def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str
     text = partial(results.numbers.text, table, name, size)
     value = partial(results.numbers.value, table, name, size)
     dense = experiment.contenders[contender].storage == "dense"
+    kernel, settings = describe_kernel(experiment)
     cells = {
         "experiment": Cell(name, experiment.title, detail=name),
-        "kernel": prose(_kernel(experiment)),
+        "kernel": prose(", ".join([kernel, *settings])),
         "inputs": prose("no" if dense else "yes"),
         "cache": prose(_cache(results, experiment)),
         "paper_cache": prose(WORDS.get(text("kernel_caching"), text("kernel_caching"))),
@@ -78,11 +79,6 @@ def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str
     if row.n_paper is not None and said is not None:
         cells["difference"] = percent((bound + free) / said - 1)
     return cells
-
-
-def _kernel(experiment: Experiment) -> str:
-    name, settings = describe_kernel(experiment)
-    return ", ".join([name, *settings])
 
 
 def _cache(results: Results, experiment: Experiment) -> str:

@@ -82,17 +82,16 @@ def _columns(results: Results, name: str, above: str, below: str) -> list[Column
 
 def nested_section(results: Results, name: str, above: str, below: str) -> list[TableSection]:
     """Return the sizes between the paper's own, without its columns; empty if none of them was run."""
+    contenders = results.experiment(name).contenders
     between = [SizeRow(n, None) for n in results.experiment(name).nested]
-    timed = [label for label, each in results.experiment(name).contenders.items() if each.nested]
+    timed = [label for label, each in contenders.items() if each.nested]
     if not any(results.group(name, label, row.n).runs for row in between for label in timed):
         return []
     rows = [_row(results, name, row, above, below) for row in between]
-    absent = {
-        f"{label}_seconds" for label, each in results.experiment(name).contenders.items() if not each.nested
-    }
+    absent = {f"{label}_seconds" for label in contenders if label not in timed}
     every = _columns(results, name, above, below)
     columns = [column for column in every if not column.paper and column.key not in absent]
-    return [TableSection(columns, rows, "Sizes between the paper's")] if rows else []
+    return [TableSection(columns, rows, "Sizes between the paper's")]
 
 
 def _row(results: Results, name: str, row: SizeRow, above: str, below: str) -> dict[str, Cell]:

@@ -66,10 +66,10 @@ def median(values: Sequence[float], interval: Interval | None = None, *, noun: s
     return replace(cell, detail=f"2 {noun}s: {low}, {high}")
 
 
-def exponent(interval: Interval | None, reason: str = "") -> Cell:
+def exponent(interval: Interval | None) -> Cell:
     """Return the cell of an exponent with two decimals and its interval, never "-0.00"."""
     if interval is None:
-        return missing(reason) if reason else BLANK
+        return BLANK
     detail = "no interval" if interval.ends is None else "{:z.2f} … {:z.2f}".format(*interval.ends)
     return Cell(interval.value, f"{interval.value:z.2f}", interval.ends, detail)
 

@@ -5,8 +5,6 @@ The CSV contains only the first section; the others are excerpts of separate fil
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from svmrepro.workflow.analysis import tidy
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
@@ -37,11 +36,8 @@ def to_csv(table: Table) -> str:
             columns[f"{key}_high"] = [cell.interval and cell.interval[1] for cell in cells]
         if any(cell.reason for cell in cells):
             columns[f"{key}_reason"] = [cell.reason for cell in cells]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return out.getvalue()
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return tidy.to_csv(rows, list(columns))
 
 
 def to_markdown(table: Table) -> str:
@@ -79,13 +75,14 @@ def to_json(table: Table) -> str:
 
 def render(template: str, **values: object) -> str:
     """Render a template of ``workflow/templates``; text is escaped."""
-    return _environment().get_template(template).render(**values)
+    return html_environment(TEMPLATES).get_template(template).render(**values)
 
 
+@cache
 def html_environment(folder: Path) -> Environment:
     """Return an environment for a folder's templates: text is escaped, and a missing value is an error.
 
-    Its filters ``columns`` and ``groups`` take a section of a table.
+    Its filters ``columns``, ``groups`` and ``rows`` take a section of a table.
     """
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -94,7 +91,7 @@ def html_environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"columns": _columns, "groups": _groups}
+    environment.filters |= {"columns": _columns, "groups": _groups, "rows": _rows}
     return environment
 
 
@@ -110,13 +107,6 @@ def _markdown_header(column: Column) -> str:
     if column.unit:
         name += f" [{column.unit}]"
     return f"{name} (paper)" if column.paper and "paper" not in name.lower() else name
-
-
-@cache
-def _environment() -> Environment:
-    environment = html_environment(TEMPLATES)
-    environment.filters["rows"] = _rows
-    return environment
 
 
 class _HtmlCell(NamedTuple):

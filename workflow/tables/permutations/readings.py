@@ -76,18 +76,14 @@ class _Comparison:
         """The sets at the paper's size: the experiments on them, with their size."""
         found: dict[str, list[tuple[str, int]]] = {}
         for experiment in self.results.paper.experiments.values():
-            name = self._plain(experiment.name)
+            name = experiment.name
+            for suffix in self.settings["suffixes"]:
+                name = name.removesuffix(suffix)
             printed = self.numbers.sizes(name, self.settings["table"])
             for n in experiment.sizes:
                 if experiment.paper_sizes.get(n, n) in printed:
                     found.setdefault(name, []).append((experiment.name, n))
         return found
-
-    def _plain(self, experiment: str) -> str:
-        """Return the name of the set of an experiment."""
-        for suffix in self.settings["suffixes"]:
-            experiment = experiment.removesuffix(suffix)
-        return experiment
 
     def groups(self, name: str, label: str) -> list[tuple[Group, Group]]:
         """Return the runs of a contender on a set, each with those of the baseline beside it."""
