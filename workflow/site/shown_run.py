@@ -11,6 +11,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -229,17 +230,13 @@ class ShownRun(_Tallied):
         """The configuration of the run, else this project's at its scale; None if neither can be read."""
         kept = sorted((self.folder / ".config").glob("*.json"), key=lambda path: path.stat().st_mtime)
         for path in reversed([path for path in kept if not path.name.endswith(".overrides.json")]):
-            try:
+            with suppress(StepError):  # written by another version
                 return read_config(path)
-            except StepError:
-                continue  # written by another version
-        try:
+        with suppress(StepError):
             return load_config({"scale": self.scale})
-        except StepError:
-            try:
-                return load_config()
-            except StepError:
-                return None
+        with suppress(StepError):
+            return load_config()
+        return None
 
     @cached_property
     def scale(self) -> str:
