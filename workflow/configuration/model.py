@@ -189,6 +189,11 @@ class Paper:
     # Experiments of its file that this configuration removes, with their titles there.
     left_out: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def claims(self) -> list[str]:
+        """The names of its tables of claims."""
+        return [each.name for each in self.artefacts.values() if each.kind == "claims"]
+
 
 @dataclass(frozen=True)
 class OwnFile:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.configuration import Config, Experiment, as_called, paths
-from svmrepro.workflow.configuration.model import Paper
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.number_text import plural
@@ -59,24 +58,19 @@ def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
     names = {experiment.name for experiment in chosen}
     judged: list[str] = []
     for name, paper in config.papers.items():
-        for artefact in paper.artefacts.values() if paper.experiments.keys() <= names else ():
-            if artefact.kind == "claims":
-                judged.append(name)
-                with suppress(OSError), paths.table(config, name, artefact.name)["csv"].open() as stream:
-                    rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
-                    count.update(row["verdict"] for row in rows)
+        for table in paper.claims if paper.experiments.keys() <= names else ():
+            judged.append(name)
+            with suppress(OSError), paths.table(config, name, table)["csv"].open() as stream:
+                rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
+                count.update(row["verdict"] for row in rows)
     command = f"./run check{_judged(config, judged)}{_scale(config)}"
     return f"Claims: {tally(count)}; `{command}` lists them." if count else ""
 
 
 def _judged(config: Config, papers: Sequence[str]) -> str:
     """Return the papers as words of a command, unless they are all that have claims."""
-    every = [name for name, paper in config.papers.items() if _has_claims(paper)]
+    every = [name for name, paper in config.papers.items() if paper.claims]
     return "" if sorted(papers) == sorted(every) else "".join(f" {name}" for name in papers)
-
-
-def _has_claims(paper: Paper) -> bool:
-    return any(artefact.kind == "claims" for artefact in paper.artefacts.values())
 
 
 def _report(config: Config) -> str:
