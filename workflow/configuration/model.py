@@ -88,7 +88,6 @@ class Experiment:
     kernel: dict[str, Any]
     C: float | None  # either C or C_total is set
     C_total: float | None
-    bias: bool
     eps: float
     sizes: tuple[int, ...]  # numbers of training rows in the files, ascending
     paper_sizes: dict[int, int]  # the paper's own counts, for the sizes that occur in the paper
@@ -224,7 +223,6 @@ class Config:
     require_data: bool
     timed_jobs: int
     job: str
-    repeats: int
     datasets: dict[str, OwnFile]
     papers: dict[str, Paper]
     against: str | None = None
