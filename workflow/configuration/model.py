@@ -205,11 +205,6 @@ class OwnFile:
     features: int | None = None
     test: str | None = None
 
-    @property
-    def files(self) -> list[str]:
-        """Its files."""
-        return [self.path, *([self.test] if self.test is not None else [])]
-
 
 @dataclass(frozen=True)
 class Config:
@@ -239,7 +234,8 @@ class Config:
 
     def own_files(self, dataset: str) -> list[str]:
         """Return the files of a user's own data set; none for any other."""
-        return self.datasets[dataset].files if dataset in self.datasets else []
+        own = self.datasets.get(dataset)
+        return [] if own is None else [own.path, *filter(None, [own.test])]
 
     def experiment(self, paper: str, name: str) -> Experiment:
         """Look up an experiment; one that the configuration lacks raises a StepError."""
