@@ -243,7 +243,7 @@ def load(
             raise DataError(f"{name}: a generated set has no test part; take another seed")
         made = generate(entry.generator, resolve_size(name, n), seed, name=name, positives=entry.positives)
         facts = {**made.provenance, **said}
-        return replace(made, X=encoded(ExampleSet(made.X, made.y), encoding).X, provenance=facts)
+        return replace(made, X=encoded(made, encoding).X, provenance=facts)
     if isinstance(entry, UserEntry):
         file = entry.file(part)
         rows = _own_rows(entry, n, part)
