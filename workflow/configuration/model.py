@@ -271,6 +271,11 @@ def as_called(text: str) -> str:
     return text.replace("./run", "svmrepro")
 
 
+def scale_option(scale: str) -> str:
+    """Return the option with which a further command is about a scale, after a blank; "" for the default."""
+    return "" if scale == DEFAULT_SCALE else f" --scale {scale}"
+
+
 def dump_config(config: Config) -> str:
     """Return a configuration as the JSON text from which the steps read it."""
     return json.dumps(msgspec.to_builtins(config, enc_hook=str)) + "\n"
