@@ -158,20 +158,29 @@ def resolve_size(name: str, n: int | None = None) -> int:
     return available if n is None else int(n)
 
 
-def _subset(entry: DownloadedEntry, rows: int) -> Part:
-    """Return the smallest training set with at least ``rows`` rows."""
-    return next(entry.parts[name] for name in entry.subsets if entry.parts[name].rows >= rows)
-
-
-def _test_part(entry: Entry, n: int | None) -> tuple[Part, int]:
-    """Return the test set of an entry and the number of its rows to use."""
-    if not isinstance(entry, DownloadedEntry) or entry.test is None:
+def _part(entry: DownloadedEntry, n: int | None, part: str) -> tuple[Part, int]:
+    """Return the test set, or the smallest training set that is large enough, and how many rows to use."""
+    if part != "test":
+        rows = resolve_size(entry.name, n)
+        return next(entry.parts[name] for name in entry.subsets if entry.parts[name].rows >= rows), rows
+    if entry.test is None:
         raise DataError(f"{entry.name}: the set has no test part")
-    part = entry.parts[entry.test]
-    rows = part.rows if n is None else n
-    if not 1 <= rows <= part.rows:
-        raise DataError(f"{entry.name}: n = {n}: the test set has {part.rows} rows")
-    return part, rows
+    test = entry.parts[entry.test]
+    return test, _test_rows(entry.name, n, test.rows)
+
+
+def _own_rows(entry: UserEntry, n: int | None, part: str) -> int:
+    """Return how many rows of a user's training or test file to use."""
+    if part != "test":
+        return resolve_size(entry.name, n)
+    return _test_rows(entry.name, n, len(read_own(entry, part).y))
+
+
+def _test_rows(name: str, n: int | None, available: int) -> int:
+    """Return how many rows of a test set to use."""
+    if n is not None and not 1 <= n <= available:
+        raise DataError(f"{name}: n = {n}: the test set has {available} rows")
+    return available if n is None else n
 
 
 def load(
@@ -234,19 +243,15 @@ def load(
             raise DataError(f"{name}: a generated set has no test part; take another seed")
         made = generate(entry.generator, resolve_size(name, n), seed, name=name, positives=entry.positives)
         facts = {**made.provenance, **said}
-        return replace(made, X=encoded(ExampleSet(made.X, made.y), encoding).X, provenance=facts)
+        return replace(made, X=encoded(made, encoding).X, provenance=facts)
     if isinstance(entry, UserEntry):
         file = entry.file(part)
-        rows = resolve_size(name, n) if part == "train" else _own_test_rows(entry, n)
+        rows = _own_rows(entry, n, part)
         own = encoded(read_own(entry, part), encoding)
         facts = {"files": [file.name], "sha256": sha256_of(file), "origin": "a user's file", **said}
         return _dataset(entry.name, own, rows, n, "the first n rows of the file", facts)
 
-    if part == "test":
-        subset, rows = _test_part(entry, n)
-    else:
-        rows = resolve_size(name, n)
-        subset = _subset(entry, rows)
+    subset, rows = _part(entry, n, part)
     stored = {file: ensure_file(entry, file, data_dir, mirror, download=download) for file in subset.files}
     data = encoded(read_stored(entry, subset, stored, data_dir), encoding)
     drawn = f"all rows of {subset.name}" if rows == subset.rows else f"the first {rows} rows of {subset.name}"
@@ -293,14 +298,6 @@ def _dataset(
     return Dataset(X=X, y=y, name=name, provenance=facts)
 
 
-def _own_test_rows(entry: UserEntry, n: int | None) -> int:
-    """Return the number of rows of a user's test file to use."""
-    available = len(read_own(entry, "test").y)
-    if n is not None and not 1 <= n <= available:
-        raise DataError(f"{entry.name}: n = {n}: the test set has {available} rows")
-    return available if n is None else n
-
-
 def fetch(
     name: str,
     data_dir: str | Path = "data",
@@ -345,7 +342,7 @@ def fetch(
         return Fetched(name, {file.name: file for file in files_of.values()}, {})
     files = None
     if sizes is not None:
-        wanted = [_subset(entry, resolve_size(name, n)) for n in sizes]
+        wanted = [_part(entry, n, "train")[0] for n in sizes]
         files = {file: entry.files[file] for part in wanted for file in part.files}
     return fetch_entry(entry, data_dir, mirror, files=files, network=network)
 
@@ -370,24 +367,19 @@ def content_key(
         It changes whenever the arrays change.
     """
     entry = describe(name)
-    if isinstance(entry, UserEntry) and part == "test":
-        rows = _own_test_rows(entry, n)
-        what = f"user-file={sha256_of(entry.file(part))};{entry.rules};part=test"
-        return f"{what};reader={READER_VERSION};n={rows}"
-    if part == "test":
-        subset, rows = _test_part(entry, n)
-        assert isinstance(entry, DownloadedEntry)
-        return f"{_files_key(entry, subset)};part=test;reader={READER_VERSION};n={rows}"
-    rows = resolve_size(name, n)
     if isinstance(entry, GeneratedEntry):
-        return generator_key(entry.generator, rows, seed, entry.positives)
+        if part == "test":
+            raise DataError(f"{name}: the set has no test part")
+        return generator_key(entry.generator, resolve_size(name, n), seed, entry.positives)
     if isinstance(entry, UserEntry):
-        what = f"user-file={sha256_of(entry.path)};{entry.rules}"
+        rows = _own_rows(entry, n, part)
+        what = f"user-file={sha256_of(entry.file(part))};{entry.rules}"
     else:
-        subset = _subset(entry, rows)
+        subset, rows = _part(entry, n, part)
         what = _files_key(entry, subset)
-        if entry.subset_seed is not None and rows < subset.rows:
+        if part == "train" and entry.subset_seed is not None and rows < subset.rows:
             what += f";subset_seed={entry.subset_seed}"
+    what += ";part=test" * (part == "test")
     return f"{what};reader={READER_VERSION};n={rows}"
 
 

@@ -1,7 +1,7 @@
 """A user's own files: LIBSVM, tables (CSV) and NPZ, with labels and a test file of their own.
 
-A new format is a module in ``readers/``, its name in ``Format``, ``FORMATS`` and ``_BY_SUFFIX`` below, and a
-line in ``_parse``.
+A new format is a module in ``readers/``, its name in ``Format`` and ``_BY_SUFFIX`` below, and a line in
+``_parse``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DataError, UnknownLabel
@@ -21,8 +21,6 @@ from svmrepro.datasets.readers.own_table import read_table
 from svmrepro.datasets.registry import Label
 
 Format = Literal["libsvm", "csv", "npz"]
-
-FORMATS: Final = ("libsvm", "csv", "npz")
 
 SIGNS: Final[Mapping[Label, float]] = MappingProxyType({-1.0: -1.0, 1.0: 1.0})
 """The labels of a file that needs no mapping."""
@@ -101,8 +99,8 @@ class UserEntry:
 
 def check_entry(entry: UserEntry) -> None:
     """Check labels and format of an entry; the DataError names the key."""
-    if entry.format is not None and entry.format not in FORMATS:
-        raise DataError(f"format: must be one of {', '.join(FORMATS)}, not {entry.format!r}")
+    if entry.format is not None and entry.format not in get_args(Format):
+        raise DataError(f"format: must be one of {', '.join(get_args(Format))}, not {entry.format!r}")
     if set(entry.labels.values()) != {-1.0, 1.0}:
         raise DataError("labels: must give -1 to some labels and +1 to the others, such as {0: -1, 1: 1}")
     texts = [label for label in entry.labels if isinstance(label, str)]

@@ -32,7 +32,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         with writing(final):
             yield temporary
             # mkstemp creates private files; results should follow the umask.
-            temporary.chmod(0o666 & ~_umask())
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
             temporary.replace(final)
@@ -67,9 +69,3 @@ def _sweep(final: Path) -> None:
         owner = path.name.removeprefix(f".{final.stem}.").partition("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             path.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

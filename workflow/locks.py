@@ -6,7 +6,7 @@ The locks themselves are those of `svmrepro.datasets.locks`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,18 +16,14 @@ if TYPE_CHECKING:
     from svmrepro.datasets.locks import Waiting
 
 
-@contextmanager
-def lock(path: Path, waiting: Waiting | None = None) -> Iterator[None]:
+def lock(path: Path, waiting: Waiting | None = None) -> AbstractContextManager[int]:
     """Hold a lock file, see `svmrepro.datasets.locks.hold_one`; raises a StepError if it cannot."""
-    with _held([path], path, waiting):
-        yield
+    return _held([path], path, waiting)
 
 
-@contextmanager
-def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
+def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> AbstractContextManager[int]:
     """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number."""
-    with _held([folder / f"slot-{slot}.lock" for slot in range(slots)], folder, waiting) as slot:
-        yield slot
+    return _held([folder / f"slot-{slot}.lock" for slot in range(slots)], folder, waiting)
 
 
 @contextmanager

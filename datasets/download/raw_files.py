@@ -153,7 +153,7 @@ class _Search:
             self.network = shared_network()
         form = source.form
         whole = source.member is None and form.compression is None
-        limit = source.limit or (form.limit if whole else 2 * form.limit + CHUNK)
+        limit = form.limit if whole else 2 * form.limit + CHUNK
         # Each source has its own partial file, because compressed files differ between hosts.
         tag = hashlib.sha256(source.url.encode()).hexdigest()[:8]
         download = part_of(self.folder / form.stored, f".{tag}")

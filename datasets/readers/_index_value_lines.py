@@ -40,11 +40,11 @@ class LineBlock:
     value: FloatArray  # (m,)
 
 
-def read_blocks(path: str | Path, where: str | Path, head: str = "label") -> Iterator[LineBlock]:
+def read_blocks(path: str | Path, head: str = "label") -> Iterator[LineBlock]:
     """Read a file block by block; a fault raises a DataError, ``file:line: what``.
 
     Text after a ``#`` is a comment, as in files of SVM-light; blank lines at the end are ignored. Messages
-    call the file ``where``, and a line's first number ``head``.
+    call a line's first number ``head``.
     """
     blank = 0
     empty = True
@@ -57,17 +57,17 @@ def read_blocks(path: str | Path, where: str | Path, head: str = "label") -> Ite
                 blank = blank or (0 if comment else number)
                 continue
             if blank:
-                raise DataError(f"{where}:{blank}: empty line")
+                raise DataError(f"{path}:{blank}: empty line")
             text = text.removesuffix(b"\n")
             if _LINE.fullmatch(text) is None:
-                raise DataError(f"{where}:{number}: {_complain(text, head)}")
+                raise DataError(f"{path}:{number}: {_complain(text, head)}")
             numbers.append(number)
             kept.append(text)
         if kept:
             empty = False
             yield _parse(numbers, kept)
     if empty:
-        raise DataError(f"{where}:1: the file is empty")
+        raise DataError(f"{path}:1: the file is empty")
 
 
 def _parse(numbers: list[int], lines: list[bytes]) -> LineBlock:

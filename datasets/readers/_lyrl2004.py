@@ -43,7 +43,7 @@ def read_documents(
     rows = Rows(features)
     numbers: list[Documents] = []
     for path in vectors:
-        for block in read_blocks(path, path, "document"):
+        for block in read_blocks(path, "document"):
             numbers.append(_documents(block, path, every, topics))
             rows.add(block, path)
     documents = np.concatenate(numbers)
@@ -61,7 +61,7 @@ def read_documents(
 def count_documents(path: str | Path, features: int) -> int:
     """Return the number of documents in a vector file; raises the errors of :func:`read_documents`."""
     total = 0
-    for block in read_blocks(path, path, "document"):
+    for block in read_blocks(path, "document"):
         _documents(block, path, None, path)
         Rows(features).add(block, path)
         total += len(block.head)

@@ -53,7 +53,7 @@ def read_libsvm(
     rows = Rows(features)
     firsts = []
     signs = []
-    for block in read_blocks(path, path):
+    for block in read_blocks(path):
         firsts.append((block.numbers[0], block.head[0]))
         signs.append(map_labels(block.head, labels, f"{path}:", block.numbers))
         rows.add(block, path)

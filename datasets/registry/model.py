@@ -85,7 +85,6 @@ class FileSource(Struct, frozen=True):
     url: str
     form: FileForm
     member: str | None = None
-    limit: int | None = None
 
 
 class SourceKeys(Keys, frozen=True):
@@ -94,7 +93,6 @@ class SourceKeys(Keys, frozen=True):
     url: Text
     form: Name | None = None
     member: Text | None = None
-    limit: Count | None = None
 
 
 class FileKeys(FileForm, frozen=True):

@@ -51,7 +51,7 @@ Keys of a form
 A source
     is a URL, in which ``{host}`` stands for an entry of ``hosts``, or a mapping: ``url``; ``member``, the
     file's name within a zip archive, compressed as its form says; ``form``, if the URL's last component does
-    not name it; ``limit``, the maximum size of the download in bytes.
+    not name it.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _source(
     if keys.form is not None:
         check_known(keys.form, by_file, "form", *at, "form")
     form = by_file.get(keys.form or url.rsplit("/", 1)[-1], forms[0])
-    return FileSource(url, form, keys.member, keys.limit)
+    return FileSource(url, form, keys.member)
 
 
 def _part(name: str, keys: PartKeys, files: Mapping[str, FileEntry], at: Key) -> Part:

@@ -76,7 +76,7 @@ def records(
     for n in experiment.sizes:
         bound = 0 if name.startswith("separable") else round(0.36 * n)
         nonbound = round(12 * n**0.25)
-        for repeat in range(config.repeats):
+        for repeat in range(experiment.repeats):
             for label, contender in experiment.contenders.items():
                 if n not in experiment.sizes_of(contender):
                     continue

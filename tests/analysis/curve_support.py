@@ -27,7 +27,6 @@ def experiment(name: str, axis: str | None = None, measures: tuple[str, ...] = (
         kernel={"name": "linear"},
         C=None,
         C_total=1000.0,
-        bias=False,
         eps=1e-3,
         sizes=(1000, 2000, 4000),
         paper_sizes={},

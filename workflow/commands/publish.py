@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow import archives
-    from svmrepro.workflow.configuration import as_called, callers_folder, load_config
+    from svmrepro.workflow.configuration import as_called, callers_folder, load_config, scale_option
     from svmrepro.workflow.errors import StepError
     from svmrepro.workflow.joining.publishing import files_of
     from svmrepro.workflow.number_text import plural
@@ -50,7 +50,6 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     files = files_of(config)
     archives.pack(files, target)
     size = target.stat().st_size / 1e6
-    scale = "" if given.scale == "default" else f"--scale {given.scale} "
-    command = as_called(f"`./run compare {scale}{target}`")
+    command = as_called(f"`./run compare{scale_option(given.scale)} {target}`")
     print(f"{target}: {plural(len(files), 'file')}, {size:.1f} MB; compare with it by {command}")
     return 0

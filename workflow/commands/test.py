@@ -33,46 +33,41 @@ _COMPILED_ANALYSIS = (
     "tests/analysis/artefacts/test_analysis_steps.py",
     "tests/analysis/test_analysis_hardware.py",
 )
-ALGORITHMS: Commands = (("pytest", "tests/solvers/algorithms"),)
-SOLVERS: Commands = (
-    (
-        *("pytest", "tests/solvers", "--ignore=tests/solvers/algorithms"),
-        *(*_COMPILED_ANALYSIS, "tests/coverage"),
-    ),
-)
-ANALYSIS: Commands = (
-    (
-        *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz"),
-        *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
-    ),
-)
-ENGINE: Commands = (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),)
-DOCS: Commands = (("pytest", "tests/docs"),)
-DATA: Commands = (("pytest", "tests/datasets"),)
-# Adversarial problems and solutions.
-TORTURE: Commands = (("pytest", "tests/torture", "tests/sums"),)
-# Tests of the solvers with other orders of sums.
-SUMS: Commands = (("python", "tests/sums/sums.py", "--quick"),)
-# The committed references follow from their measurements alone. The smoke scale draws every kind of figure.
-REFERENCES: Commands = tuple(
-    ("svmrepro", "remake", f"results/reference/{scale}", "--tables") for scale in ("paper", "default")
-)
-REPORT: Commands = (*SMOKE, ("svmrepro", "remake", "results/smoke", "--tables"), ("pytest", "tests/report"))
 
 #: The tasks of the whole test in the order in which they start: the longest first, what mostly waits beside
 #: what computes, and late what needs code that others have compiled.
 TASKS: dict[str, Commands] = {
-    "smoke and report": REPORT,
-    "algorithms": ALGORITHMS,
-    "analysis": ANALYSIS,
-    "solvers": SOLVERS,
-    "engine": ENGINE,
-    "docs": DOCS,
-    "references": REFERENCES,
-    "torture": TORTURE,
+    "smoke and report": (
+        *SMOKE,
+        ("svmrepro", "remake", "results/smoke", "--tables"),
+        ("pytest", "tests/report"),
+    ),
+    "algorithms": (("pytest", "tests/solvers/algorithms"),),
+    "analysis": (
+        (
+            *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz"),
+            *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
+        ),
+    ),
+    "solvers": (
+        (
+            *("pytest", "tests/solvers", "--ignore=tests/solvers/algorithms"),
+            *(*_COMPILED_ANALYSIS, "tests/coverage"),
+        ),
+    ),
+    "engine": (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),),
+    "docs": (("pytest", "tests/docs"),),
+    # The committed references follow from their measurements alone. The smoke scale draws every kind of
+    # figure.
+    "references": tuple(
+        ("svmrepro", "remake", f"results/reference/{scale}", "--tables") for scale in ("paper", "default")
+    ),
+    # Adversarial problems and solutions.
+    "torture": (("pytest", "tests/torture", "tests/sums"),),
     "lint": LINT,
-    "data": DATA,
-    "sums": SUMS,
+    "data": (("pytest", "tests/datasets"),),
+    # Tests of the solvers with other orders of sums.
+    "sums": (("python", "tests/sums/sums.py", "--quick"),),
 }
 
 

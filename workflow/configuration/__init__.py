@@ -29,6 +29,7 @@ from svmrepro.workflow.configuration.model import (
     dump_config,
     home,
     read_config,
+    scale_option,
     scales,
 )
 
@@ -45,5 +46,6 @@ __all__ = [
     "load_config",
     "merged",
     "read_config",
+    "scale_option",
     "scales",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 from svmrepro.datasets.yaml_checks import Fault, Key, convert, dotted
+from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ class Layers:
     def beyond(self, base: Mapping[str, Any]) -> Layers:
         """Return those values that ``base`` does not have; they keep their origins."""
         found = Layers()
-        found.content = _difference(self.content, base)
+        found.content = apart(self.content, base)[1]
         found._origins = dict(self._origins)
         return found
 
@@ -87,13 +88,3 @@ class Layers:
             return convert(self.content, kind, endless="iteration_limit")
         except Fault as fault:
             raise self.error(fault.at, fault.what) from None
-
-
-def _difference(content: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in content.items():
-        before = base.get(key)
-        if key not in base or value != before:
-            both = isinstance(value, Mapping) and isinstance(before, Mapping)
-            found[key] = _difference(value, before or {}) if both else value
-    return found

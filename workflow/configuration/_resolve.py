@@ -92,7 +92,7 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
     same = (
-        *("scale", "require_data", "timed_jobs", "job", "repeats", "against", "require_complete"),
+        *("scale", "require_data", "timed_jobs", "job", "against", "require_complete"),
         *("pin", "shuffle", "count_instructions"),
     )
     return Config(
@@ -276,7 +276,6 @@ def _experiment(
         kernel=mapping,
         C=_float(entry.C) if grid is None else grid.C[-1],
         C_total=_float(entry.C_total),
-        bias=entry.bias,
         eps=_float(entry.eps) or DEFAULT_EPS,
         sizes=tuple(sorted({*sizes, *nested})),
         nested=tuple(sorted(nested)),

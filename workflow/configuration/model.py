@@ -88,7 +88,6 @@ class Experiment:
     kernel: dict[str, Any]
     C: float | None  # either C or C_total is set
     C_total: float | None
-    bias: bool
     eps: float
     sizes: tuple[int, ...]  # numbers of training rows in the files, ascending
     paper_sizes: dict[int, int]  # the paper's own counts, for the sizes that occur in the paper
@@ -189,6 +188,11 @@ class Paper:
     # Experiments of its file that this configuration removes, with their titles there.
     left_out: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def claims(self) -> list[str]:
+        """The names of its tables of claims."""
+        return [each.name for each in self.artefacts.values() if each.kind == "claims"]
+
 
 @dataclass(frozen=True)
 class OwnFile:
@@ -200,11 +204,6 @@ class OwnFile:
     label: str = "last"  # column of the labels in a table
     features: int | None = None
     test: str | None = None
-
-    @property
-    def files(self) -> list[str]:
-        """Its files."""
-        return [self.path, *([self.test] if self.test is not None else [])]
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,6 @@ class Config:
     require_data: bool
     timed_jobs: int
     job: str
-    repeats: int
     datasets: dict[str, OwnFile]
     papers: dict[str, Paper]
     against: str | None = None
@@ -236,7 +234,8 @@ class Config:
 
     def own_files(self, dataset: str) -> list[str]:
         """Return the files of a user's own data set; none for any other."""
-        return self.datasets[dataset].files if dataset in self.datasets else []
+        own = self.datasets.get(dataset)
+        return [] if own is None else [own.path, *filter(None, [own.test])]
 
     def experiment(self, paper: str, name: str) -> Experiment:
         """Look up an experiment; one that the configuration lacks raises a StepError."""
@@ -270,6 +269,11 @@ def as_called(text: str) -> str:
     for program in ("pip", "pytest"):
         text = text.replace(f"./run {program} ", f"{program} ")
     return text.replace("./run", "svmrepro")
+
+
+def scale_option(scale: str) -> str:
+    """Return the option with which a further command is about a scale, after a blank; "" for the default."""
+    return "" if scale == DEFAULT_SCALE else f" --scale {scale}"
 
 
 def dump_config(config: Config) -> str:

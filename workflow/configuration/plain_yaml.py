@@ -167,3 +167,21 @@ def plain(value: Any) -> Any:
         return word(value) if isinstance(value, str) else value
 
     return read(value, 0)
+
+
+def apart(settings: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings that are also in ``content``, and the rest."""
+    same: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    for key, value in settings.items():
+        other = content.get(key)
+        if key in content and value == other:
+            same[key] = value
+        elif isinstance(value, Mapping) and isinstance(other, Mapping):
+            # An empty rest would count as the origin of the whole mapping.
+            for part, found in zip((same, rest), apart(value, other), strict=True):
+                if found:
+                    part[key] = found
+        else:
+            rest[key] = value
+    return same, rest

@@ -38,6 +38,7 @@ from svmrepro.workflow.configuration import (
 from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.needs import combinations, data_sets
+from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.fingerprints import digest
@@ -415,27 +416,9 @@ def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[tuple[s
 
     layers: list[tuple[str, Mapping[str, Any]]] = []
     for file in reversed(list(files)):
-        same, settings = _apart(settings, load_configfile(file))
+        same, settings = apart(settings, load_configfile(file))
         layers.insert(0, (os.path.relpath(file), same))
     return [*layers, ("--config", settings)]
-
-
-def _apart(settings: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the settings that are also in ``content``, and the rest."""
-    same: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
-    for key, value in settings.items():
-        other = content.get(key)
-        if key in content and value == other:
-            same[key] = value
-        elif isinstance(value, Mapping) and isinstance(other, Mapping):
-            # An empty rest would count as the origin of the whole mapping.
-            for part, found in zip((same, rest), _apart(value, other), strict=True):
-                if found:
-                    part[key] = found
-        else:
-            rest[key] = value
-    return same, rest
 
 
 def config_beside(base: Path) -> Path | None:

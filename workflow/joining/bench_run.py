@@ -123,7 +123,9 @@ def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
     bench_settings.contenders_of(wanted)
     data = bench_settings.read_data(wanted, folder)
     labels = bench_settings.write_configuration(wanted, data, folder)
-    config = _configuration(folder)
+    config = load_config({}, folder / "config")
+    register(config)
+    check_own_data_sets(config)
     sizes = ", ".join(f"{each.name} ({plural(each.rows, 'row')})" for each in data)
     say(f"{plural(len(labels), 'solver')} on {sizes}")
     if absent := bench_settings.absent():
@@ -138,14 +140,6 @@ def say(text: str) -> None:
     """Print a line on the bench to standard error."""
     clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # over a line that a step left open
     print(f"{clear}bench: {text}", file=sys.stderr, flush=True)
-
-
-def _configuration(folder: Path) -> Config:
-    """Read and check the configuration in ``folder / "config"``; register its data sets."""
-    config = load_config({}, folder / "config")
-    register(config)
-    check_own_data_sets(config)
-    return config
 
 
 def _measure(config: Config, folder: Path) -> None:

@@ -6,7 +6,6 @@ The folder has the layout of ``config/``, so that everything else reads it as it
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,7 +145,7 @@ def read_data(bench: Bench, folder: Path) -> list[BenchData]:
 
 def _data_set(name: str, bench: Bench, folder: Path) -> BenchData:
     if name in datasets.names():
-        return known_set(name, bench.rows, DOWNLOADS, os.environ.get("SVMREPRO_MIRROR"))
+        return known_set(name, bench.rows)
     path = callers_folder.given(name)
     if path.is_dir():
         raise StepError(f"--data: {name} is a folder: name a file in it")
@@ -205,7 +204,7 @@ def sample_of_file(
     return BenchData(name, path.name, n, len(order), _scale(stored["train"][0]), entry, test is not None)
 
 
-def known_set(name: str, rows: int | None, data_dir: str | Path, mirror: str | None) -> BenchData:
+def known_set(name: str, rows: int | None) -> BenchData:
     """Return a data set of the registry; one that cannot be fetched or has fewer rows is a StepError."""
     try:
         entry = datasets.describe(name)
@@ -213,7 +212,7 @@ def known_set(name: str, rows: int | None, data_dir: str | Path, mirror: str | N
         if n is None:
             n = GENERATED_ROWS if datasets.is_generated(name) else min(datasets.resolve_size(name), MOST_ROWS)
         n = datasets.resolve_size(name, n)
-        data = datasets.load(name, n, data_dir=data_dir, mirror=mirror)
+        data = datasets.load(name, n, data_dir=DOWNLOADS)
     except (datasets.DataError, datasets.DatasetUnavailable) as error:
         raise StepError(one_line(error)) from error
     tested = isinstance(entry, datasets.DownloadedEntry) and entry.test is not None
@@ -224,7 +223,7 @@ def known_set(name: str, rows: int | None, data_dir: str | Path, mirror: str | N
 def write_configuration(bench: Bench, data: Sequence[BenchData], folder: Path) -> list[str]:
     """Write the bench's configuration into ``folder / "config"``; return the labels of the contenders."""
     contenders = contenders_of(bench)
-    baseline = bench.baseline or next(label for label in contenders)
+    baseline = bench.baseline or next(iter(contenders))
     if baseline not in contenders:
         raise StepError(f"--baseline: no solver {baseline!r}{did_you_mean(baseline, contenders)}")
     limit = max(0.2, round(bench.seconds / (RUNS * len(contenders) * len(data)), 2))

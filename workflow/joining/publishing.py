@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 from svmrepro.workflow.analysis.parquet import typed
 from svmrepro.workflow.analysis.runs import read_runs
-from svmrepro.workflow.configuration import Config, as_called, paths
+from svmrepro.workflow.configuration import Config, as_called, paths, scale_option
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.reference_check import machine_identity, machine_records
 from svmrepro.workflow.steps import crate
@@ -36,7 +36,7 @@ def files_of(config: Config) -> dict[str, bytes]:
             every += paths.artefact(config, name, artefact).values()
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
     if not measured:
-        scale = "" if config.scale == "default" else f" --scale {config.scale}"
+        scale = scale_option(config.scale)
         what = f"nothing to publish: {paths.results(config)} has no measurements; `./run{scale}` makes them"
         raise StepError(as_called(what))
     if paths.check(config).is_file():

@@ -62,7 +62,7 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
         loader=FileSystemLoader(TEMPLATES / kind), undefined=StrictUndefined, keep_trailing_newline=True
     )
     files = {}
-    for template in sorted(path for path in (TEMPLATES / kind).rglob("*.j2")):
+    for template in sorted((TEMPLATES / kind).rglob("*.j2")):
         place = template.relative_to(TEMPLATES / kind)
         target = str(place).removesuffix(".j2").replace("NAME", name).replace("PACKAGE", words["package"])
         files[folder / target] = environment.get_template(place.as_posix()).render(words)

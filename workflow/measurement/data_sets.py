@@ -157,7 +157,6 @@ def load_instance(config: Config, instance: Instance, encoding: str | None = Non
             seed=instance.sample,
             encoding=encoding,
             data_dir=config.data_dir,
-            mirror=config.mirror,
             download=False,
         )
     except datasets.DatasetUnavailable as error:
@@ -188,7 +187,6 @@ def load_test(config: Config, instance: Instance, features: int) -> tuple[Any, A
             seed=instance.sample,
             part="test" if of_own and not generated else "train",
             data_dir=config.data_dir,
-            mirror=config.mirror,
             download=False,
         )
     except (datasets.DatasetUnavailable, datasets.DataError) as error:

@@ -300,10 +300,9 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
         except ValueError as error:
             what = f"{key!r}: unknown key" if sign else f"{entry!r} is not of the form KEY=VALUE"
             raise StepError(f"--config: {what}") from error
+    if isinstance(against := chosen.get("against"), str):
+        chosen["against"] = _found(against)
     layers.append(("--config", chosen))
-    against = layers[-1][1].get("against")
-    if isinstance(against, str):
-        layers[-1] = ("--config", {**layers[-1][1], "against": _found(against)})
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
     return layers
@@ -347,9 +346,9 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
         raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
     except Exception as error:  # the parser converts values itself, and lets through what that raises
         raise StepError(f"{refusal(error)}; see `snakemake --help`") from None
-    for profile in filter(None, [settings.workflow_profile]):
-        if profile != "none" and not Path(profile).exists():
-            raise StepError(f"--workflow-profile: {profile} is not a folder")
+    profile = settings.workflow_profile
+    if profile and profile != "none" and not Path(profile).exists():
+        raise StepError(f"--workflow-profile: {profile} is not a folder")
     if settings.cores is not None and not settings.cores:
         raise StepError("--cores: must be positive, not 0")  # Snakemake would wait for ever
     return parser, settings

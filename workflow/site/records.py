@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,11 +72,11 @@ def run_records(folder: Path, paper: str, experiment: str) -> list[Record]:
     """Return the measurements of an experiment of a run's folder; empty if it has none."""
     journal = folder / "journal" / paper / f"{experiment}.jsonl"
     places = {
-        _identity(line): f"{journal.relative_to(folder)}:{number}" for number, _, line in _lines([journal])
+        _identity(line): f"{journal.relative_to(folder)}:{number}" for number, _, line in _lines(journal)
     }
     found = []
     for path in sorted((folder / paper / experiment / "runs").glob("*.jsonl")):
-        for number, text, line in _lines([path]):
+        for number, text, line in _lines(path):
             place = places.get(_identity(line), f"{path.relative_to(folder)}:{number}")
             found.append(_record(line, text, place))
     return sorted(found, key=lambda record: (record.n, record.point or 0.0))
@@ -180,15 +180,14 @@ def _identity(line: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(line.get(name) for name in IDENTITY)
 
 
-def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+def _lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield number, text and content of each line; an incomplete one, of a killed process, is left out."""
-    for path in paths:
-        if not path.is_file():
-            continue
-        for number, text in enumerate(read_text(path).split("\n")[:-1], 1):
-            line = json_object(text, f"{path}:{number}")
-            if {"n", "contender", "status"} <= line.keys():
-                yield number, text, line
+    if not path.is_file():
+        return
+    for number, text in enumerate(read_text(path).split("\n")[:-1], 1):
+        line = json_object(text, f"{path}:{number}")
+        if {"n", "contender", "status"} <= line.keys():
+            yield number, text, line
 
 
 def read_text(path: Path) -> str:

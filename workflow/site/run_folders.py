@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from svmrepro.workflow.archives import unpack
-from svmrepro.workflow.configuration import as_called
-from svmrepro.workflow.configuration.model import DEFAULT_SCALE
+from svmrepro.workflow.configuration import as_called, scale_option
 from svmrepro.workflow.configuration.paths import AGAIN, papers_in
 from svmrepro.workflow.errors import StepError
 
@@ -26,8 +25,7 @@ def unfinished(place: Path) -> list[str]:
     for run in (place, *sorted(place.glob("*"))):
         papers = sorted(path.name for path in (run / "journal").glob("*"))
         if papers and not _has_results(run):
-            scale = "" if run.name == DEFAULT_SCALE else f" --scale {run.name}"
-            command = as_called(f"`./run{scale} {papers[0]}`")
+            command = as_called(f"`./run{scale_option(run.name)} {papers[0]}`")
             said.append(f"{run} is left out: only experiments and no whole paper; {command} completes one")
     return said
 

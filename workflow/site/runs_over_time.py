@@ -41,17 +41,16 @@ def by_date(runs: Sequence[ShownRun]) -> list[ShownRun]:
 
 def claim_histories(runs: Sequence[ShownRun]) -> list[ClaimHistory]:
     """Return every claim that a run has, in the order of the papers and their claims."""
-    found: dict[tuple[str, str], dict[str, ShownClaim]] = {}
-    titles: dict[str, str] = {}
+    found: dict[str, dict[str, dict[str, ShownClaim]]] = {}
     for run in runs:
         for paper in run.papers:
-            titles[paper.name] = paper.title
+            claims = found.setdefault(paper.name, {})
             for claim in paper.claims:
-                found.setdefault((paper.name, claim.id), {})[run.slug] = claim
-    order = list(titles)
+                claims.setdefault(claim.id, {})[run.slug] = claim
     return [
-        ClaimHistory(paper, name, next(iter(claims.values())).quote, [claims.get(run.slug) for run in runs])
-        for (paper, name), claims in sorted(found.items(), key=lambda item: order.index(item[0][0]))
+        ClaimHistory(paper, name, next(iter(judged.values())).quote, [judged.get(run.slug) for run in runs])
+        for paper, claims in found.items()
+        for name, judged in claims.items()
     ]
 
 

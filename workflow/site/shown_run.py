@@ -11,6 +11,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU, read_rows
-from svmrepro.workflow.configuration import Config, load_config, read_config
+from svmrepro.workflow.configuration import Artefact, Config, load_config, read_config
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
@@ -229,17 +230,13 @@ class ShownRun(_Tallied):
         """The configuration of the run, else this project's at its scale; None if neither can be read."""
         kept = sorted((self.folder / ".config").glob("*.json"), key=lambda path: path.stat().st_mtime)
         for path in reversed([path for path in kept if not path.name.endswith(".overrides.json")]):
-            try:
+            with suppress(StepError):  # written by another version
                 return read_config(path)
-            except StepError:
-                continue  # written by another version
-        try:
+        with suppress(StepError):
             return load_config({"scale": self.scale})
-        except StepError:
-            try:
-                return load_config()
-            except StepError:
-                return None
+        with suppress(StepError):
+            return load_config()
+        return None
 
     @cached_property
     def scale(self) -> str:
@@ -329,7 +326,7 @@ class ShownRun(_Tallied):
     def _paper(self, name: str) -> ShownPaper:
         known = self.config.papers.get(name) if self.config else None
         folder = self.folder / name
-        artefacts = list(known.artefacts) if known else []
+        artefacts = known.artefacts if known else {}
         files = _ordered(folder.glob("*.html"), artefacts)
         pages = {path.stem: read_table(path) for path in files}
         foot = next((page.provenance for page in pages.values() if page.provenance), "")
@@ -370,12 +367,11 @@ class ShownRun(_Tallied):
         inside |= {experiment for name, experiment in self._checked if name == paper}
         return [*(name for name in known if name in inside), *sorted(inside.difference(known))]
 
-    def _figures(self, paper: str, artefacts: Sequence[str]) -> list[ShownFigure]:
+    def _figures(self, paper: str, known: Mapping[str, Artefact]) -> list[ShownFigure]:
         if self.figures_folder is None:
             return []
-        known = self.config.papers[paper].artefacts if self.config and paper in self.config.papers else {}
         found = []
-        for path in _ordered((self.figures_folder / paper).glob("*.svg"), artefacts):
+        for path in _ordered((self.figures_folder / paper).glob("*.svg"), known):
             artefact, numbers = known.get(path.stem), path.with_suffix(".json")
             found.append(
                 ShownFigure(
@@ -419,7 +415,7 @@ def _measured_scale(folder: Path) -> str:
     return ""
 
 
-def _ordered(paths: Iterable[Path], known: Sequence[str]) -> list[Path]:
+def _ordered(paths: Iterable[Path], known: Iterable[str]) -> list[Path]:
     """Sort files by the order of the artefacts of their names, unknown ones last."""
     place = {name: number for number, name in enumerate(known)}
     return sorted(paths, key=lambda path: (place.get(path.stem, len(place)), path.stem))

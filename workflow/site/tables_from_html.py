@@ -14,7 +14,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.site.records import read_text
 from svmrepro.workflow.tables.layout.cells import Cell
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
@@ -25,9 +26,7 @@ _MARKS = ("good", "bad", "open")
 def read_table(path: Path) -> Table:
     """Read a table's page; a file that cannot be read raises a StepError."""
     try:
-        return parse_table(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise StepError(f"{path}: {one_line(error)}") from None
+        return parse_table(read_text(path))
     except ElementTree.ParseError as error:
         raise StepError(f"{path}: is not the page of a table ({error})") from None
 

@@ -102,8 +102,7 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
     """Return the rows of the paper's claims.csv; empty if it has no table of claims."""
     return [
         row
-        for name, artefact in paper.artefacts.items()
-        if artefact.kind == "claims"
+        for name in paper.claims
         for row in read_rows(
             paths.table(config, paper.name, name)["csv"], (*CLAIM_COLUMNS, *WORTH_COLUMNS), CLAIM_FORM
         )

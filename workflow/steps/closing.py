@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import Config, Experiment, as_called, paths
-from svmrepro.workflow.configuration.model import Paper
+from svmrepro.workflow.configuration import Config, Experiment, as_called, paths, scale_option
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.number_text import plural
@@ -59,24 +58,19 @@ def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
     names = {experiment.name for experiment in chosen}
     judged: list[str] = []
     for name, paper in config.papers.items():
-        for artefact in paper.artefacts.values() if paper.experiments.keys() <= names else ():
-            if artefact.kind == "claims":
-                judged.append(name)
-                with suppress(OSError), paths.table(config, name, artefact.name)["csv"].open() as stream:
-                    rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
-                    count.update(row["verdict"] for row in rows)
-    command = f"./run check{_judged(config, judged)}{_scale(config)}"
+        for table in paper.claims if paper.experiments.keys() <= names else ():
+            judged.append(name)
+            with suppress(OSError), paths.table(config, name, table)["csv"].open() as stream:
+                rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
+                count.update(row["verdict"] for row in rows)
+    command = f"./run check{_judged(config, judged)}{scale_option(config.scale)}"
     return f"Claims: {tally(count)}; `{command}` lists them." if count else ""
 
 
 def _judged(config: Config, papers: Sequence[str]) -> str:
     """Return the papers as words of a command, unless they are all that have claims."""
-    every = [name for name, paper in config.papers.items() if _has_claims(paper)]
+    every = [name for name, paper in config.papers.items() if paper.claims]
     return "" if sorted(papers) == sorted(every) else "".join(f" {name}" for name in papers)
-
-
-def _has_claims(paper: Paper) -> bool:
-    return any(artefact.kind == "claims" for artefact in paper.artefacts.values())
 
 
 def _report(config: Config) -> str:
@@ -85,26 +79,19 @@ def _report(config: Config) -> str:
     if file.is_file():
         return f"   report: {file}"
     usual = config.results_dir == Path("results")
-    return f"   report: `./run report{_scale(config)}` writes one page" if usual else ""
-
-
-def _scale(config: Config) -> str:
-    """Return the option with which a further command is about the same scale."""
-    return "" if config.scale == "default" else f" --scale {config.scale}"
+    return f"   report: `./run report{scale_option(config.scale)}` writes one page" if usual else ""
 
 
 def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
     """Count what has no result by its reason, the most frequent first, and say how to get it."""
     if not lines:
         return "Everything that was asked for was run."
-    reasons = Counter(_cause(line) for line in lines)
+    reasons, scale = Counter(_cause(line) for line in lines), scale_option(config.scale)
     told = []
     for reason, count in reasons.most_common(MOST_REASONS):
         where = dict.fromkeys(line["experiment"] for line in lines if _cause(line) == reason)
         few = ", ".join(where) if len(where) < 4 else f"{len(where)} experiments"
-        cure = next(
-            (f" ({said.format(scale=_scale(config))})" for part, said in _HELP.items() if part in reason), ""
-        )
+        cure = next((f" ({said.format(scale=scale)})" for part, said in _HELP.items() if part in reason), "")
         told.append(f"{count:,} of {few}: {reason}{cure}")
     more = len(reasons) - MOST_REASONS
     rest = f"; and {plural(more, 'reason')} more, in the tables" if more > 0 else ""
