@@ -6,14 +6,14 @@ import dataclasses
 import math
 import numbers
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from svmrepro.solvers.blas_threads import one_blas_thread
-from svmrepro.solvers.interface import Completes, Divides, LimitsMultipliers, Prepares, Solver
+from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
@@ -121,15 +121,26 @@ def solve(
     if spec.memory_limited:
         full["memory_limit_bytes"] = _NO_LIMIT if memory_limit_mb is None else memory_limit_mb * 2**20
     with one_blas_thread():
-        problem.prepare()
-        if isinstance(solver, Prepares):
-            solver.prepare(problem, float(eps))
-        if full.get("threads", 1) > 1 and isinstance(solver, Divides):
-            solver.prepare_threads(problem, float(eps))
+        _prepare(solver, problem, eps, full)
         solution = _drive(solver, problem, float(eps), full, time_limit, iteration_limit, progress, trace)
         solution = dataclasses.replace(solution, loss=spec.loss, promise=spec.promise)
         solution = _balanced(problem, solution, float(eps))
         return verified(problem, solution, spec, eps, verify)
+
+
+def prepare(problem: Problem, name: str, eps: float, options: Mapping[str, Any]) -> None:
+    """Lay the examples out, and load the code that a solver needs with these options.
+
+    :func:`solve` does it before its clock starts. Done in advance, its memory is not the run's either.
+    """
+    spec = get(name)
+    _prepare(spec.load(), problem, eps, spec.check(problem, options))
+
+
+def _prepare(solver: Solver, problem: Problem, eps: float, options: dict[str, Any]) -> None:
+    problem.prepare()
+    if isinstance(solver, Prepares):
+        solver.prepare(problem, float(eps), options)
 
 
 def verified(

@@ -2,7 +2,7 @@
 
 :data:`~svmrepro.solvers.SOLVERS` names the module of each solver, including adapters for other packages. A
 module is a :class:`Solver` if it has that protocol's functions. It may have the optional functions of
-:class:`Prepares`, :class:`Divides`, :class:`LimitsMultipliers` and :class:`Completes`.
+:class:`Prepares`, :class:`LimitsMultipliers` and :class:`Completes`.
 """
 
 from __future__ import annotations
@@ -51,16 +51,8 @@ class Solver(Protocol):
 class Prepares(Protocol):
     """A solver that builds its own layout of the examples, or loads code, before the clock starts."""
 
-    def prepare(self, problem: Problem, eps: float) -> Any:
+    def prepare(self, problem: Problem, eps: float, options: dict[str, Any]) -> Any:
         """Build the layout and store it with the problem; do nothing if it is there."""
-
-
-@runtime_checkable
-class Divides(Protocol):
-    """A solver that can divide its passes among threads; its option is ``threads``."""
-
-    def prepare_threads(self, problem: Problem, eps: float) -> Any:
-        """Load the code for several threads, before the clock starts."""
 
 
 @runtime_checkable

@@ -245,9 +245,9 @@ class ConjugateRun(SecondOrderRun):
 start = ConjugateRun
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Lay the examples out, and load the compiled loop, before the clock starts."""
-    second_order.prepare(problem, eps)
+    second_order.prepare(problem, eps, options)
     loop_of(second_order.precision_of(problem))
 
 

@@ -351,10 +351,11 @@ def _precision_of(problem: Problem, options: dict[str, Any]) -> str:
     return second_order.precision_of(problem)
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Lay the examples out, and load the compiled loop, before the clock starts."""
-    second_order.prepare(problem, eps)
-    loop_of(second_order.precision_of(problem))
+    precision = _precision_of(problem, options)
+    second_order.load(problem, precision, False, options)
+    loop_of(precision)
 
 
 def finish(run: ReadingRun, status: str) -> Solution:

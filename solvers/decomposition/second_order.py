@@ -125,7 +125,7 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
 )
 from svmrepro.solvers.decomposition._shrinking import rearrange_state
 from svmrepro.solvers.decomposition._statistics import bytes_moved, lengths
-from svmrepro.solvers.decomposition.threads.helpers import Helpers
+from svmrepro.solvers.decomposition.threads.helpers import Helpers, loops_for
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Start
 from svmrepro.solvers.storage import kernel_transforms
@@ -332,17 +332,19 @@ def rounds(problem: Problem, eps: float) -> bool:
     return problem.n >= _FEWEST and may_be_single(problem) and rounds_well(problem, eps, _SHARE)
 
 
-def load_rows(problem: Problem) -> None:
-    """Lay the examples out, and load the functions for their rows, before the clock starts."""
+def load(problem: Problem, precision: str, fixed: bool, options: dict[str, Any]) -> None:
+    """Lay the examples out, and load :func:`loops_of` these, before the clock starts."""
     problem.layout("panel", build_panel)
     block_of(problem)
-    kernel_transforms.prepare(problem, 0.0)
+    kernel_transforms.prepare(problem, 0.0, options)
+    loops_of(precision, fixed)
+    if options.get("threads", 1) > 1 and problem.n >= LEAST:
+        loops_for(precision, fixed)
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    load_rows(problem)
-    loops_of(precision_of(problem))
+    load(problem, precision_of(problem, bool(options.get("single"))), False, options)
 
 
 def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:

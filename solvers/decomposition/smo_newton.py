@@ -59,14 +59,13 @@ from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import STATE, look, place
 from svmrepro.solvers.decomposition._rows_ahead import looks_ahead
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
-from svmrepro.solvers.decomposition.threads.helpers import loops_for
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.quadratic_programs import free_set_newton as newton
 from svmrepro.solvers.solution import Solution
 from svmrepro.solvers.storage.kernel_transforms import TRANSFORM, transform_of
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, STORE, VECTOR, rows_of
 
-__all__ = ["advance", "finish", "objective", "prepare", "prepare_threads", "start", "steps"]
+__all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _MOST_FREE = 3000  # above it, the two matrices would take more than 144 MB
 # Work between free multipliers, in entries read, before the first look at the free set (about 0.1 ms), and
@@ -85,20 +84,12 @@ _TIGHTER = 0.1  # tolerance of a polish, as a share of eps
 _VALUE, _MULTIPLICATION, _ENTRY = 8.0, 0.7, 3.0
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Lay the examples out, and load the compiled loops, before the clock starts."""
-    second_order.load_rows(problem)
     precision = _precision_of(problem, eps)
     if precision == "rounded":
         single_panel(problem)
-    second_order.loops_of(precision, second_order.may_be_fixed(problem, precision))
-
-
-def prepare_threads(problem: Problem, eps: float) -> None:
-    """Load the loops for several threads."""
-    if problem.n >= second_order.LEAST:
-        precision = _precision_of(problem, eps)
-        loops_for(precision, second_order.may_be_fixed(problem, precision))
+    second_order.load(problem, precision, second_order.may_be_fixed(problem, precision), options)
 
 
 def _precision_of(problem: Problem, eps: float) -> str:

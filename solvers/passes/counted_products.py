@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.passes.row_passes import passes_of
@@ -11,8 +13,8 @@ from svmrepro.solvers.storage.row_products import rows_of
 Vector = npt.NDArray[np.float64]
 
 
-def prepare(problem: Problem, eps: float) -> None:
-    """Load the functions for a problem's rows before the clock starts."""
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
+    """Load the functions for a problem's rows, the same for all options, before the clock starts."""
     rows_of(problem)
     passes_of(problem.storage)
 

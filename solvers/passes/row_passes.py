@@ -370,10 +370,14 @@ def passes_of(storage: str) -> Any:
     return first_class(*_KERNELS[storage])
 
 
-def prepare(problem: Any, eps: float = 0.0) -> Layout:
-    """Return the layout of a problem, built at the first call; it is the same for any ``eps``."""
+def prepare(problem: Any, eps: float, options: dict[str, Any]) -> None:
+    """Lay a problem out, and load the functions for its passes, before the clock starts."""
+    passes_of(layout_of(problem).storage)
+
+
+def layout_of(problem: Any) -> Layout:
+    """Return the layout of a problem, built at the first call."""
     layout: Layout = problem.layout("passes", _build)
-    passes_of(layout.storage)  # loaded before the clock starts
     return layout
 
 

@@ -105,7 +105,7 @@ class SlicedPasses:
     """
 
     def __init__(self, problem: Any, threads: int = 1) -> None:
-        self.layout = row_passes.prepare(problem)
+        self.layout = row_passes.layout_of(problem)
         self.n = problem.n
         self.at = self.touched = 0
         self._scores, self._add = row_passes.passes_of(self.layout.storage)

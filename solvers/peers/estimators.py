@@ -98,7 +98,7 @@ def check_entries(X: Any) -> Any:
     return X
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Build the representation that these packages read."""
     problem.layout("peers", _build)
 

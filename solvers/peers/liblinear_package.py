@@ -36,7 +36,7 @@ class LiblinearRun:
         self.helped = 0.0  # CPU seconds of the package's own threads
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Build the representation that LIBLINEAR reads."""
     problem.layout("liblinear-multicore", _build)
 

@@ -33,7 +33,7 @@ class LibsvmRun:
         self.steps = 0
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Build the representation that LIBSVM reads."""
     problem.layout("libsvm-package", _build)
 

@@ -93,8 +93,8 @@ def transform_of(kernel_name: str, store: Any) -> Any:
     return first_class(transform)[0]
 
 
-def prepare(problem: Any, eps: float) -> None:
-    """Load the functions of a problem's kernel values before the clock starts."""
+def prepare(problem: Any, eps: float, options: dict[str, Any]) -> None:
+    """Load the functions of a problem's kernel values, the same for all options, before the clock starts."""
     store = problem.prepare()
     rows_of(problem)
     transform_of(problem.kernel.name, store)

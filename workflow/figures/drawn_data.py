@@ -247,7 +247,7 @@ def _plain(text: str) -> str:
 def _symbols(formula: str) -> str:
     words: Iterable[tuple[str, str]] = (
         (r"\mathdefault", ""),
-        (r"^*", "*"),
+        (r"^{*}", "*"),
         (r"\cdot", "·"),
         (r"\pm", "±"),
         (r"\eta", "η"),

@@ -30,7 +30,7 @@ from svmrepro.solvers import (
 )
 from svmrepro.solvers.caches import reused_memory
 from svmrepro.solvers.compilation.processor import processors
-from svmrepro.solvers.interface import Prepares
+from svmrepro.solvers.driver import prepare
 from svmrepro.solvers.reference_kernels import GramMatrix
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
@@ -116,9 +116,8 @@ class ContenderRuns:
                 self._warm(contender, problem)
             else:
                 warm(contender.solver, problem.kernel, problem.storage)
-                solver = SOLVERS[contender.solver].load()
-                if isinstance(solver, Prepares):  # untimed; its memory is not the run's
-                    solver.prepare(problem, self._tolerance(contender))
+                # in advance, so that its memory is not the run's
+                prepare(problem, contender.solver, self._tolerance(contender), contender.options)
             self._ready.add(contender.label)
         return problem
 

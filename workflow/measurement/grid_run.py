@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, solve_grid, warm
+from svmrepro.solvers import Kernel, Problem, Solution, solve_grid, warm
 from svmrepro.solvers.caches import reused_memory
-from svmrepro.solvers.interface import Prepares
+from svmrepro.solvers.driver import prepare
 from svmrepro.workflow.configuration import Contender
 from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
 from svmrepro.workflow.surroundings.meter import Meter, no_garbage_collection
@@ -34,10 +34,9 @@ class GridRuns(ContenderRuns):
         problem, eps = self.prepare(contender), self._tolerance(contender)
         if contender.warm:
             warm(contender.solver, Kernel.precomputed())
-            solver = SOLVERS[contender.solver].load()
-            if isinstance(solver, Prepares):  # rows can be rounded for the smallest C alone
-                assert self._experiment.grid is not None
-                solver.prepare(problem.with_C(min(self._experiment.grid.C)), eps)
+            assert self._experiment.grid is not None  # rows can be rounded for the smallest C alone
+            smallest = problem.with_C(min(self._experiment.grid.C))
+            prepare(smallest, contender.solver, eps, contender.options)
         cells: list[dict[str, Any]] = []
         certificates: list[dict[str, Any]] = []
         seconds = wall_seconds = 0.0
@@ -115,16 +114,16 @@ class GridRuns(ContenderRuns):
                     return
                 yield cell.problem, replace(cell.solution, cpu_seconds=cpu, wall_seconds=wall)
         solver = solver_of(contender, eps)
-        own = SOLVERS[contender.solver].load() if ":" not in contender.solver else None
+        ours = ":" not in contender.solver
         for kernel in kernels:
             first = Problem(X, self._y, grid.C[0], kernel, bias=contender.bias, storage=contender.storage)
             for C in grid.C:
                 first.prepare()
-                if isinstance(own, Prepares):
-                    own.prepare(first, eps)  # shared where it does not depend on C
+                if ours:
+                    prepare(first, contender.solver, eps, contender.options)  # shared where C does not matter
                 problem = first.with_C(C)
-                if isinstance(own, Prepares):
-                    own.prepare(problem, eps)
+                if ours:
+                    prepare(problem, contender.solver, eps, contender.options)
                 given = self._given(contender, problem)
                 with self._present.calling(), no_garbage_collection():
                     solution = solver(given)

@@ -36,7 +36,7 @@ def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
     The place is a run's folder, an archive of ``svmrepro publish``, or a folder with several of these.
     Archives are unpacked below `unpacked`.
     """
-    if place.is_file() and place.suffix == ".zip":
+    if place.is_file() and place.suffix.lower() == ".zip":
         return [(unpack(place, unpacked), address(Path(place.stem)))]
     if not place.is_dir():
         raise StepError(f"{place} is neither a folder nor an archive of a run")
@@ -51,7 +51,7 @@ def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
         and _has_results(path)
         and not _has_results(path.parent)
     )
-    archives = [run for path in sorted(place.glob("*.zip")) for run in expand(path, unpacked)]
+    archives = [run for path in sorted(place.glob("*.[zZ][iI][pP]")) for run in expand(path, unpacked)]
     if not inside and not archives:
         what = f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)"
         raise StepError(next(iter(unfinished(place)), what))

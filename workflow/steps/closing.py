@@ -60,7 +60,7 @@ def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
     for name, paper in config.papers.items():
         for table in paper.claims if paper.experiments.keys() <= names else ():
             judged.append(name)
-            with suppress(OSError), paths.table(config, name, table)["csv"].open() as stream:
+            with suppress(OSError), paths.table(config, name, table)["csv"].open(encoding="utf-8") as stream:
                 rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
                 count.update(row["verdict"] for row in rows)
     command = f"./run check{_judged(config, judged)}{scale_option(config.scale)}"

@@ -145,8 +145,7 @@ class SvmLightRun:
         self.problem, self.eps = problem, eps
         self.store = problem.prepare()
         self.plain = bool(options.get("plain", False))
-        name = "plain panel" if self.plain else "panel"
-        self.panel: Panel = problem.layout(name, partial(build_panel, plain=self.plain))
+        self.panel = _panel_of(problem, self.plain)
         self.folded = bool(options["fold"]) and problem.kernel.name == "linear"
         self.calls = (*block_of(problem, self.plain), *rows_of(problem))
         precision = "single" if options["single"] else "double"
@@ -183,11 +182,18 @@ class SvmLightRun:
 start = SvmLightRun
 
 
-def prepare(problem: Problem, eps: float) -> None:
-    """Lay the examples out before the clock starts."""
-    problem.layout("panel", build_panel)
-    block_of(problem)
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
+    """Lay the examples out, and load the functions for their rows, before the clock starts."""
+    plain = bool(options.get("plain", False))
+    _panel_of(problem, plain)
+    block_of(problem, plain)
     rows_of(problem)
+
+
+def _panel_of(problem: Problem, plain: bool) -> Panel:
+    """Return the problem's panel, built once for all runs."""
+    panel: Panel = problem.layout("plain panel" if plain else "panel", partial(build_panel, plain=plain))
+    return panel
 
 
 def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:

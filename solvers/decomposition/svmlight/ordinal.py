@@ -75,12 +75,12 @@ class SvmLightOrdinalRun:
 start = SvmLightOrdinalRun
 
 
-def prepare(problem: Problem, eps: float) -> None:
+def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     """Write the differences out before the clock starts."""
     pairs: PairProblem = problem.layout("pairs", _build)
     if pairs.problem is not None:
         pairs.problem.prepare()
-        svmlight.prepare(pairs.problem, eps)
+        svmlight.prepare(pairs.problem, eps, options)
 
 
 def multiplier_limits(problem: Problem) -> npt.NDArray[np.float64]:

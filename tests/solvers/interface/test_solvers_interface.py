@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, solve
-from svmrepro.solvers.interface import Completes, Divides, LimitsMultipliers, Prepares, Solver
+from svmrepro.solvers.driver import prepare
+from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 
 
 def functions(protocol: type) -> dict[str, list[str]]:
@@ -28,7 +30,7 @@ def test_a_registered_module_is_a_solver(module: str) -> None:
     solver = spec.load()
     assert isinstance(solver, Solver)
     expected = functions(Solver)
-    for hook in (Prepares, Divides, LimitsMultipliers, Completes):
+    for hook in (Prepares, LimitsMultipliers, Completes):
         if isinstance(solver, hook):
             expected |= functions(hook)
     assert set(solver.__all__) == set(expected)
@@ -60,6 +62,36 @@ def test_what_a_solver_cannot_take_is_refused(name: str, what: str) -> None:
     else:
         with pytest.raises(ValueError, match=f"^solver '{name}' {said}$"):
             solve(problem, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        (name, options)
+        for name, spec in SOLVERS.items()
+        for options in ({}, {"plain": True}, {"single": True})
+        if options.keys() <= spec.options.keys()
+    ],
+    ids=str,
+)
+def test_all_layouts_are_made_before_the_clock_starts(
+    name: str, options: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = SOLVERS[name]
+    if spec.version is None:
+        pytest.skip(f"{spec.package} is not installed")
+    y = np.where(np.arange(40) % 3 == 0, 1.0, -1.0)
+    problem = Problem(np.eye(40), y, bias="no bias" not in spec.needs)
+    prepare(problem, name, 1e-3, options)
+    made: list[str] = []
+    layout = Problem.layout
+
+    def noted(given: Problem, what: str, build: Callable[[Problem], Any]) -> Any:
+        return layout(given, what, lambda problem: (made.append(what), build(problem))[1])
+
+    monkeypatch.setattr(Problem, "layout", noted)
+    solve(problem, name, verify=False, **options)
+    assert made == []
 
 
 def test_an_unknown_solver_is_refused() -> None:
