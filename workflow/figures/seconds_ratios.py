@@ -25,9 +25,6 @@ _LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 """Looks of solvers without one of their own: a colour per solver, a marker per label, and a line per label
 among those of one solver."""
 
-_FURTHER = style.SIDE_LOOKS[3:]
-"""Looks of our solvers whose own look another one has."""
-
 _BAND = 0.8
 """Share of a problem's height over which its solvers are spread."""
 
@@ -86,15 +83,14 @@ def build(results: Results, artefact: Artefact) -> Figure:
 def looks_of(experiments: list[Experiment]) -> dict[str, Look]:
     """Return label -> look: a solver of ours has its own, another one a colour, and a marker per label."""
     contenders = {label: each for experiment in experiments for label, each in experiment.contenders.items()}
-    ours = style.contender_looks((label for label in contenders if label in style.CONTENDER_LOOKS), _FURTHER)
     looks: dict[str, Look] = {}
     colours: dict[str, str] = {}
     for label, contender in contenders.items():
-        if label in ours:
-            looks[label] = ours[label]
+        if label in style.CONTENDER_LOOKS:
+            looks[label] = style.CONTENDER_LOOKS[label]
             continue
         colour = colours.setdefault(contender.solver, _COLOURS[len(colours) % len(_COLOURS)])
-        marker = _MARKERS[sum(each not in ours for each in looks) % len(_MARKERS)]
+        marker = _MARKERS[sum(each not in style.CONTENDER_LOOKS for each in looks) % len(_MARKERS)]
         alike = sum(each.colour == colour for each in looks.values())
         looks[label] = Look(colour, marker, _LINES[alike % len(_LINES)])
     return looks

@@ -83,20 +83,6 @@ DIAMONDS = Look(VIOLET, "D", (0, (5, 1.5, 1, 1.5)))
 LOOKS = (CIRCLES, SQUARES, TRIANGLES, DIAMONDS)
 """Looks of the series of a figure, in order of use."""
 
-CONTENDER_LOOKS = {
-    "smo": CIRCLES,
-    "smo2": CIRCLES,
-    "chunking": SQUARES,
-    "svmlight": TRIANGLES,
-    "pasmo": DIAMONDS,
-    "csmo": TRIANGLES,
-    "smo-newton": SQUARES,
-}
-"""Looks of contenders by label, the same in every figure that colours by contender.
-
-Other contenders get those of `LOOKS` that none of the figure's has.
-"""
-
 SIDE_LOOKS = tuple(
     Look(colour, marker, line)
     for colour, marker, line in (
@@ -114,17 +100,25 @@ SIDE_LOOKS = tuple(
 """Looks of additional, lightly drawn series; no two share a colour or a marker."""
 
 
-def contender_looks(contenders: Iterable[str], others: Sequence[Look] = LOOKS) -> dict[str, Look]:
-    """Return contender -> look: its fixed look, or an unused one of the others as long as there are any.
+CONTENDER_LOOKS = {
+    "smo": CIRCLES,
+    "chunking": SQUARES,
+    "svmlight": TRIANGLES,
+    "pasmo": DIAMONDS,
+    "csmo": SIDE_LOOKS[3],
+    "smo2": SIDE_LOOKS[4],
+    "smo-newton": SIDE_LOOKS[5],
+}
+"""Looks of contenders by label, the same in every figure that colours by contender.
 
-    Of two contenders with the same fixed look, the second gets another one.
-    """
+Other contenders get those of `LOOKS` that none of the figure's has.
+"""
+
+
+def contender_looks(contenders: Iterable[str], others: Sequence[Look] = LOOKS) -> dict[str, Look]:
+    """Return contender -> look: its fixed look, or an unused one of the others as long as there are any."""
     labels = list(dict.fromkeys(contenders))
-    looks: dict[str, Look] = {}
-    for label in labels:
-        fixed = CONTENDER_LOOKS.get(label)
-        if fixed is not None and fixed not in looks.values():
-            looks[label] = fixed
+    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
     free = cycle([look for look in others if look not in looks.values()] or others)
     return {label: looks.get(label) or next(free) for label in labels}
 
