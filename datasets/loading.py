@@ -365,6 +365,11 @@ def content_key(
     -------
     str
         It changes whenever the arrays change.
+
+    Raises
+    ------
+    DataError
+        If the set has no test part, or fewer rows than n; or a user's own file cannot be read.
     """
     entry = describe(name)
     if isinstance(entry, GeneratedEntry):

@@ -81,7 +81,8 @@ def test_all_layouts_are_made_before_the_clock_starts(
     if spec.version is None:
         pytest.skip(f"{spec.package} is not installed")
     y = np.where(np.arange(40) % 3 == 0, 1.0, -1.0)
-    problem = Problem(np.eye(40), y, bias="no bias" not in spec.needs)
+    storage = "dense" if name == "thundersvm" else "auto"
+    problem = Problem(np.eye(40), y, bias="no bias" not in spec.needs, storage=storage)
     prepare(problem, name, 1e-3, options)
     made: list[str] = []
     layout = Problem.layout
@@ -91,7 +92,7 @@ def test_all_layouts_are_made_before_the_clock_starts(
 
     monkeypatch.setattr(Problem, "layout", noted)
     solve(problem, name, verify=False, **options)
-    assert made == []
+    assert set(made) <= {"multipliers"}  # for LIBLINEAR's certificate, after the clock has stopped
 
 
 def test_an_unknown_solver_is_refused() -> None:
