@@ -52,7 +52,10 @@ class Prepares(Protocol):
     """A solver that builds its own layout of the examples, or loads code, before the clock starts."""
 
     def prepare(self, problem: Problem, eps: float, options: dict[str, Any]) -> Any:
-        """Build the layout and store it with the problem; do nothing if it is there."""
+        """Build the layout and store it with the problem; do nothing if it is there.
+
+        The options may lack those that the driver adds, see :meth:`Solver.start`.
+        """
 
 
 @runtime_checkable

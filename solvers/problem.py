@@ -29,7 +29,7 @@ from svmrepro.solvers.storage.stores import (
 _MOST_COLUMNS = 2**32 - 2  # the next number is the padding of index lists
 _CHECKED_ROWS = 256
 #: Layouts that do not depend on C; no run rearranges them.
-_SHARED = ("columns in use", "levels", "panel", "single rows")
+_SHARED = ("columns in use", "levels", "panel", "plain panel", "single rows")
 _SYMMETRIC = 1e-8  # largest relative difference between k(x, z) and k(z, x)
 
 

@@ -11,6 +11,7 @@ from docutils.core import publish_parts
 from jinja2 import Environment
 from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, table
 from support import PROJECT, ran, rows_of, write_rows
+from svmrepro.workflow import archives
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
 from svmrepro.workflow.configuration import load_config, paths
@@ -125,6 +126,18 @@ def test_a_packed_run_is_named_by_its_scale(tmp_path):
     measured = to_csv([flatten({**line, "scale": "smoke"}) for line in lines()])
     (folder / PAPER / "measurements.csv").write_text(measured, encoding="utf-8")
     assert read_folder(folder).title == "Run, smoke scale"
+
+
+@pytest.mark.parametrize("name", ["run.zip", "RUN.ZIP"])
+def test_archives_of_a_folder_are_unpacked(name, tmp_path):
+    folder = released(tmp_path / "smoke", ("1.0.0", "0123456789ab"))
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.glob("*/*")}
+    archives.pack(files, tmp_path / "packed" / name)
+    (alone,) = expand(tmp_path / "packed" / name, tmp_path / "alone")
+    (found,) = expand(tmp_path / "packed", tmp_path / "found")
+    assert (
+        alone[1] == found[1] == "run" and read_folder(found[0]).origin == "version 1.0.0, commit 0123456789"
+    )
 
 
 def test_a_reference_tells_its_version_and_commits():

@@ -162,9 +162,11 @@ def _side_looks(results: Results, side: Sequence[str]) -> dict[str, Look]:
     names = results.shared(tuple(results.paper.experiments))
     found = [label for name in names for label in results.experiment(name).contenders]
     every = list(dict.fromkeys(label for label in found if not any(label in results.main(n) for n in names)))
-    known = set(side) <= set(every) and len(every) <= len(style.SIDE_LOOKS)
+    taken = [look for name in names for look in _looks(results, name).values()]
+    free = [look for look in style.SIDE_LOOKS if look not in taken]
+    known = set(side) <= set(every) and len(every) <= len(free)
     order = every if known else list(side)
-    return {label: style.SIDE_LOOKS[order.index(label) % len(style.SIDE_LOOKS)] for label in side}
+    return {label: free[order.index(label) % len(free)] for label in side}
 
 
 def _points(

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from svmrepro.solvers import SOLVERS, Blocks, Kernel, Problem, solve
+from svmrepro.solvers.decomposition import second_order
+from svmrepro.solvers.decomposition.threads import helpers
 from svmrepro.solvers.driver import prepare
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 
@@ -93,6 +95,28 @@ def test_all_layouts_are_made_before_the_clock_starts(
     monkeypatch.setattr(Problem, "layout", noted)
     solve(problem, name, verify=False, **options)
     assert set(made) <= {"multipliers"}  # for LIBLINEAR's certificate, after the clock has stopped
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("smo2", {}), ("smo2", {"single": True}), ("smo-newton", {}), ("smo-newton", {"threads": 2})],
+    ids=str,
+)
+def test_all_loops_are_loaded_before_the_clock_starts(
+    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    problem = Problem(X, np.where(X[:, 0] > 0.0, 1.0, -1.0), 1.0, Kernel.gaussian(gamma=0.3))
+    loaded: set[Any] = set()
+    for module in (second_order, helpers):
+        monkeypatch.setattr(module, "loops_for", lambda *given: loaded.add(("threads", *given)))
+    monkeypatch.setattr(second_order, "loops_of", lambda *given: loaded.add(given))
+    prepare(problem, name, 1e-3, options)
+    before = loaded.copy()
+    loaded.clear()
+    spec = SOLVERS[name]
+    spec.load().start(problem, 1e-3, {**spec.check(problem, options), "start": None, "gradient": None})
+    assert loaded == before and len(loaded) == 1 + len(options.keys() & {"threads"})
 
 
 def test_an_unknown_solver_is_refused() -> None:
