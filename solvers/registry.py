@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LINEAR = "linear kernel"
 BIAS = "bias"
 NO_BIAS = "no bias"
+NO_PRECOMPUTED = "no precomputed kernel"
 
 HINGE, SQUARED_HINGE, PAIRS = "hinge", "squared hinge", "pairs"
 KKT, GAP, RELATIVE_GAP = "kkt", "gap", "relative gap"
@@ -146,6 +147,7 @@ class SolverSpec:
         bounds = getattr(problem, "bounds", None)  # a configuration is checked before there are examples
         lacks = {
             f"a linear kernel, got {family}": LINEAR in self.needs and family != "linear",
+            "a kernel of examples, got precomputed": NO_PRECOMPUTED in self.needs and family == "precomputed",
             "bias=True": BIAS in self.needs and not problem.bias,
             "bias=False": NO_BIAS in self.needs and problem.bias,
             "its examples in one piece, not in blocks": getattr(problem, "blocks", False) and not self.blocks,
@@ -321,6 +323,7 @@ _PEERS = (
         "libsvm-official",
         "LIBSVM by its own package",
         _KERNEL_OPTIONS,
+        (BIAS, NO_PRECOMPUTED),
         module="peers.libsvm_package",
     ),
     _peer(
@@ -345,8 +348,15 @@ _PEERS = (
         "scikit-learn-intelex",
         "oneDAL, as scikit-learn-intelex's SVC",
         {**_KERNEL_OPTIONS, "threads": 1},
+        (BIAS, NO_PRECOMPUTED),
     ),
-    _peer("thundersvm", "thundersvm-cpu", "ThunderSVM on one thread", {"cache_mb": _LARGE_CACHE_MB}),
+    _peer(
+        "thundersvm",
+        "thundersvm-cpu",
+        "ThunderSVM on one thread",
+        {"cache_mb": _LARGE_CACHE_MB},
+        (BIAS, NO_PRECOMPUTED),
+    ),
 )
 
 _cutting_planes = partial(SolverSpec, needs=(LINEAR, NO_BIAS), tolerance_factor=1.0, promise=GAP, blocks=True)

@@ -47,7 +47,7 @@ _MOST_STEPS = 2**31 - 1  # a C int
 _MOST_STORED = 2**31 - 1  # largest number of entries for 32-bit row pointers
 _MOST_ENTRIES = 2e9  # largest number of entries read to find multipliers: a few seconds
 _SINGLE = 1e-6  # relative rounding of multipliers in single precision
-_KERNELS = {"linear": "linear", "gaussian": "rbf", "polynomial": "poly"}
+_KERNELS = {"linear": "linear", "gaussian": "rbf", "polynomial": "poly", "precomputed": "precomputed"}
 _MODULES = {"libsvm": "sklearn.svm", "onedal": "sklearnex.svm", "thundersvm": "thundersvm"}
 
 
@@ -219,7 +219,7 @@ def _estimator(run: EstimatorRun, limit: int) -> Any:
 
 
 def _build(problem: Problem) -> Any:
-    if problem.storage == "dense":
+    if problem.storage in ("dense", "precomputed"):
         return problem.X.toarray() if sp.issparse(problem.X) else problem.X
     X = sp.csr_matrix(check_entries(problem.X))
     if X.indices.dtype != np.int32:

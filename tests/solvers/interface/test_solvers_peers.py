@@ -7,7 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from solver_cases import BINARY_KERNELS, biased, judged, make_case, suits, words
-from svmrepro.solvers import SOLVERS, Problem, certify, fingerprint, registry, solve, source_code
+from svmrepro.solvers import (
+    SOLVERS,
+    Kernel,
+    Problem,
+    certify,
+    fingerprint,
+    gram_matrix,
+    registry,
+    solve,
+    source_code,
+)
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
@@ -139,3 +149,13 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fingerprint("libsvm") != before["libsvm"]
     assert fingerprint("smo") == before["smo"]
     source_code.fingerprint.cache_clear()
+
+
+def test_values_of_a_kernel_are_taken_by_libsvm_and_refused_by_the_others() -> None:
+    examples = problem()
+    values = Problem(gram_matrix(examples), examples.y, 1.0, Kernel.precomputed())
+    optimum = certify(examples, solve(examples, "smo2", eps=1e-6)).dual
+    assert certify(values, solve(values, "libsvm", eps=1e-6)).dual == pytest.approx(optimum, rel=1e-6)
+    for name in ("libsvm-package", "onedal", "thundersvm"):
+        with pytest.raises(ValueError, match=f"solver '{name}' needs a kernel of examples, got precomputed"):
+            solve(values, name)
