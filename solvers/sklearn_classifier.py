@@ -95,7 +95,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Size of the cache of kernel rows; the solver's own default if None.
     threads : int, optional
         Number of threads, for solvers that can divide their work; one if None. With ``smo-newton`` the result
-        is the same, bit by bit; with cutting planes the last digits may differ.
+        is the same, bit for bit; with cutting planes the last digits may differ.
     time_limit : float, optional
         CPU seconds for each pair of classes. A fit that reaches it warns and is still usable.
     class_weight : dict or "balanced", optional

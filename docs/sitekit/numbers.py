@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from svmrepro.workflow.judgement._quantities import needs_clock
 from svmrepro.workflow.judgement.claims import BENT, VERDICTS
 
 from sitekit.site_links import TextError
@@ -72,6 +73,7 @@ class Numbers:
             "deciding": deciding,
             "tally": self.tally,
             "revised": self.revised,
+            "clocked": self.clocked,
             "bent": self.bent,
             "run_of": self.run_of,
             "scale_of": self.scale_of,
@@ -185,6 +187,14 @@ class Numbers:
         """Return the claims of ``scale/paper`` whose rules were revised, with `earlier_rule` and more."""
         rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {})
         return rows[rows.earlier_rule != ""].set_index("id")
+
+    def clocked(self, paper: str) -> pd.DataFrame:
+        """Return the `verdict` of each counted claim of ``scale/paper``, and whether seconds decide it."""
+        folder = self._root / "results" / "reference" / paper
+        rows = self._rows(folder / "claims.csv", {})
+        claims = json.loads(self._file(folder / "claims.json").read_text(encoding="utf-8"))["claims"]
+        timed = {claim["id"] for claim in claims if needs_clock(claim["quantity"])}
+        return rows[rows.counted != "no"].assign(clocked=lambda found: found.id.isin(timed))
 
     def bent(self, paper: str, kind: str) -> int:
         """Return how many counted claims of one kind are undecided only because points lie on no line."""

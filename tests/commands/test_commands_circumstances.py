@@ -87,7 +87,7 @@ def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path)
         ended = svmrepro(tmp_path, *RUN, **COMPILED)
         assert ended.returncode == 0, ended.stderr
         assert "not run" in ended.stdout and "`./run fetch`" in ended.stdout
-    assert ended.stdout.startswith("Nothing to be done")
+    assert ended.stdout.startswith("Nothing to do")
     assert journal_lines(tmp_path) == []
     measured = rows_of(tmp_path / "results/default/platt1998/noise-linear/measurements.csv")
     assert {row["status"] for row in measured} == {"not_run"}

@@ -40,8 +40,8 @@ def called(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["plat1998"], "there is nothing called 'plat1998'; did you mean 'platt1998'?"),
-        (["check", "plat1998"], "there is nothing called 'plat1998'; did you mean 'platt1998'?"),
+        (["plat1998"], "there is no target 'plat1998'; did you mean 'platt1998'?"),
+        (["check", "plat1998"], "there is no target 'plat1998'; did you mean 'platt1998'?"),
         (["AdultLinD", "--scale", "smoke"],
          "AdultLinD: this experiment of platt1999 is not part of the smoke scale"),
         (["-s", "smo", "-d", "noise", "--scale", "smoke", "adult-linear"],

@@ -92,7 +92,7 @@ def test_settings_in_a_file():
             "Linear problems, ranks, and more data than memory",
             r"^\d+ sweeps, within \S+ of the optimum$",
         ),
-        ("python", "The scikit-learn classifier", r"^9\d\.\d% right, \d+ support vectors, \d+ steps$"),
+        ("python", "The scikit-learn classifier", r"^9\d\.\d% correct, \d+ support vectors, \d+ steps$"),
         ("bench", "In a notebook", "LIBSVM, dense"),
         ("peers", "Conformance", ""),  # it asserts
     ],

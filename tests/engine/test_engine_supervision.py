@@ -52,7 +52,8 @@ def step_of(action, limit):
             "while True: pass",
             "time_limit",
             "did not stop at its limit of 0.01 s",
-            "my:fit on n = 50 does not stop at its limit of 0.01 s; it is ended now, and the others go on\n",
+            "my:fit on n = 50 does not stop at its limit of 0.01 s; it will be killed now; "
+            "the other solvers continue\n",
         ),
         ("os._exit(0)", "error", "ended its process (exit code 0)", ""),
         ("os.kill(os.getpid(), 11)", "error", "ended its process (signal SIGSEGV)", ""),

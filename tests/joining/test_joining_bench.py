@@ -230,4 +230,4 @@ def test_ctrl_c_says_how_to_go_on(table, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(bench_settings, "check_own_solvers", interrupted)
     assert main(["bench", "-d", str(table)]) == 130
-    assert "stopped; what was measured is kept in bench/mine, and the same" in capsys.readouterr().err
+    assert "stopped; finished measurements are kept in bench/mine, and the same" in capsys.readouterr().err

@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-n", "--rows", type=int, help="rows of each data set (default: at most 4,000)")
     add("--kernel", choices=("gaussian", "linear", "polynomial"), default="gaussian", help="(gaussian)")
     add("--C", type=float, default=1.0, help="bound of the multipliers (1)")
-    add("--gamma", type=float, help="of the kernel (1 over columns times variance of the entries)")
+    add("--gamma", type=float, help="of the kernel (1 / (columns * variance of all entries))")
     add("--degree", type=int, default=3, help="of the polynomial kernel (3)")
-    add("--no-bias", dest="bias", action="store_false", help="no threshold, for linear solvers without one")
+    add("--no-bias", dest="bias", action="store_false", help="solve without a bias; needs --kernel linear")
     add("--eps", type=float, default=1e-3, help="stopping tolerance (0.001)")
     add("--option", dest="options", metavar="OPTION", **many, help="NAME=VALUE, an option of your solver")
-    add("--baseline", default="", help="the solver to whose seconds the others' are compared")
+    add("--baseline", default="", help="the solver that ratios of seconds refer to")
     add("--repeats", type=int, default=3, help="runs of each solver at each size (3)")
     add("--seconds", type=float, default=60.0, help="CPU seconds for all runs together (60)")
     add("-o", "--output", type=Path, help="folder of the results (bench/<name of the data>)")
@@ -55,7 +55,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     except KeyboardInterrupt:
         place = callers_folder.shown(folder)
         print(
-            f"\nstopped; what was measured is kept in {place}, and the same command goes on", file=sys.stderr
+            f"\nstopped; finished measurements are kept in {place}, and the same command resumes",
+            file=sys.stderr,
         )
         return 130
 

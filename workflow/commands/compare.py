@@ -12,4 +12,4 @@ from svmrepro.workflow.running import snakemake_call
 
 TAKES_OTHERS = True
 
-add_arguments, run = snakemake_call.command("compare")
+add_arguments, run = snakemake_call.command("compare", "OTHER ")

@@ -14,8 +14,9 @@ from svmrepro.workflow.errors import StepError, run_safely
 from svmrepro.workflow.running.single_options import refuse_repeated
 
 _EPILOG = """\
-A word that is no command is a target of `run`: `svmrepro platt1998` is `svmrepro run platt1998`, and options
-alone are options of `run`. `svmrepro COMMAND --help` explains a command.
+Any other word is a target of `run`: `svmrepro platt1998` means `svmrepro run platt1998`, and `svmrepro fetch`
+tries again to get missing data. Options alone are options of `run`. `svmrepro run --list-target-rules` lists
+all targets; `svmrepro COMMAND --help` explains a command.
 """
 
 

@@ -1,4 +1,4 @@
-"""Run the numerical tests under other orders of summation; see tests/sums/sums.py for the options."""
+"""Run the numerical tests under other orders of summation; tests/sums/sums.py lists the options."""
 
 from __future__ import annotations
 

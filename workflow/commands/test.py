@@ -1,6 +1,6 @@
 """Check format, lint and types, run the smoke scale with its check, and run all tests.
 
-With arguments, which go to pytest, only those tests run. Three tasks run at a time: that keeps two cores
+`test PATH ...` runs only those tests; the words go to pytest. Three tasks run at a time: that keeps two cores
 busy, because some tests mostly wait.
 """
 

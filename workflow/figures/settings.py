@@ -1,4 +1,4 @@
-"""Effect of each setting of a solver: seconds and counted work relative to those with its first settings."""
+"""Effect of each setting of a solver: seconds and counted work relative to the default settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Drawn = tuple[list[float], list[tuple[float, tuple[float, float]]]]
 
 @dataclass(frozen=True)
 class SettingLine:
-    """A line of the figure: the first settings of a solver, or one change of them."""
+    """A line of the figure: the default settings of a solver, or one change of them."""
 
     solver: str
     contender: str
@@ -39,7 +39,7 @@ class SettingLine:
 
     @property
     def first(self) -> bool:
-        """Whether this is the line of the solver's first settings."""
+        """Whether this is the line of the solver's default settings."""
         return not self.changed
 
     @property
@@ -87,7 +87,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for tick, line in zip(first.get_yticklabels(), lines, strict=True):
         tick.set_fontweight("bold" if line.first else "normal")
     figure.supxlabel(
-        "\N{LEFTWARDS ARROW} cheaper      cost relative to the solver's first settings (1 = same)"
+        "\N{LEFTWARDS ARROW} cheaper      cost relative to the solver's default settings (1 = same)"
         "      more expensive \N{RIGHTWARDS ARROW}",
         fontsize=8,
     )

@@ -384,7 +384,7 @@ class Plan:
                 raise StepError(
                     f"{name}: this experiment of {paper.name} is not part of the {self.config.scale} scale"
                 )
-        raise StepError(f"there is nothing called {name!r}{did_you_mean(name, self.targets())}")
+        raise StepError(f"there is no target {name!r}{did_you_mean(name, self.targets())}")
 
 
 def is_file_name(target: str) -> bool:

@@ -183,4 +183,4 @@ def _measure_set(config: Path, experiment: str) -> None:
     if code in (130, -signal.SIGINT):
         raise KeyboardInterrupt
     if code:
-        raise StepError(f"bench: measuring failed; what was measured is kept in {config.parent}")
+        raise StepError(f"bench: measuring failed; finished measurements are kept in {config.parent}")

@@ -76,9 +76,9 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     notes = []
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
-        notes.append(f"{len(few)} significant neither way with {pairs} pairs")
+        notes.append(f"{len(few)} without a significant difference at {pairs} pairs")
     if unsure:
-        notes.append(f"{unsure} more by so little that another process could change it")
+        notes.append(f"{unsure} more significant, but within the variation between processes")
     label = f"{marked} of {compared.tested} data sets" + (f" ({'; '.join(notes)})" if notes else "")
     lowest, highest = marked / compared.tested, (marked + len(few) + unsure) / compared.tested
     share = Interval(lowest, lowest, highest)

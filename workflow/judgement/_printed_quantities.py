@@ -198,7 +198,7 @@ PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
     "significant": significant,
     "mean-ratio": mean_ratios,
 }
-"""Kind -> function; a kind that is not listed cannot be asked of the paper's numbers."""
+"""Kind -> function; a kind that is not listed is not applicable to the paper's numbers."""
 
 
 def _by_size(

@@ -42,7 +42,7 @@ VERDICTS = (HOLDS, STAND_IN, FAILS, STAND_IN_FAILS, UNDECIDED, TOO_SMALL, UNMEAS
 HELD = (HOLDS, STAND_IN)
 """Verdicts of a claim that was found true of what was measured."""
 
-UNASKED = "cannot be asked"
+UNASKED = "not applicable"
 """The verdict on the paper's own numbers if it prints none for the quantity."""
 
 SCALES_WITHOUT_CLOCK = ("smoke",)

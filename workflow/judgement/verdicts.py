@@ -26,7 +26,7 @@ decisive size neither satisfy nor violate a rule.
 The same rule is applied to the paper's printed numbers (`svmrepro.workflow.judgement._printed_quantities`),
 on all experiments of the claim at the paper's sizes, whatever was measured. A rule that does not hold there
 does not follow from the paper's numbers. Where the paper prints no number, or only the one in the
-sentence, it *cannot be asked*.
+sentence, the rule is *not applicable*.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def _open_log(path: Path) -> TextIO:
 
 
 def _when(seconds: float | None) -> str:
-    return "how long is not known yet" if seconds is None else _about(seconds)
+    return "duration not known yet" if seconds is None else _about(seconds)
 
 
 def _about(seconds: float) -> str:

@@ -81,7 +81,7 @@ def _found(call: Call, late: bool, code: int) -> dict[str, Any]:
         where = f"{call.line['experiment']}, n = {call.line['n']:,}"
         raise StepError(
             f"{where}: {call.line['solver']} was killed ({signal.Signals(-code).name}), perhaps for lack of "
-            "memory; what was measured is kept, and the same command goes on"
+            "memory; finished measurements are kept, and the same command resumes"
         )
     how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
     return {"status": "error", "reason": f"ended its process ({how})"}
@@ -113,7 +113,7 @@ def _too_long(call: Call, left: float) -> str:
     when = "now" if left <= 0 else f"in {left:.0f} s, as it may still be compiling"
     return (
         f"{line['solver']} on {where} does not stop at its limit of {line['time_limit']:g} s; "
-        f"it is ended {when}, and the others go on"
+        f"it will be killed {when}; the other solvers continue"
     )
 
 

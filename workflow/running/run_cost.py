@@ -45,9 +45,9 @@ class RunCost:
             text += f", {plural(self.runs, 'run')}"
         text += f", {'time not known yet' if seconds is None else f'about {duration(seconds)}'}"
         if seconds is not None and not self._plan.workflow.local_exec:
-            text += " one after the other, without the time in the queue"
+            text += " if run one after another, not counting the time in the queue"
         if seconds is not None and seconds >= LONG and scale != "smoke":
-            text += "; toy sizes, in minutes: --scale smoke"
+            text += "; for toy sizes, in minutes, use --scale smoke"
         return text
 
     def finished(self, rule: str | None) -> None:

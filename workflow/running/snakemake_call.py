@@ -27,11 +27,12 @@ STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 GRACE = 2.0
 
 
-def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
-    """Add the options of all commands that run the workflow, and describe their targets."""
+def add_arguments(parser: argparse.ArgumentParser, targets: str, first: str = "") -> None:
+    """Add the options of all commands that run the workflow, and describe their targets and a first word."""
     parser.add_argument("--scale", help="sizes of the problems: smoke, default, paper")
     parser.usage = (
-        f"%(prog)s [-h] [--scale SCALE] [{targets} ...] [--config KEY=VALUE ...] [options of Snakemake]"
+        f"%(prog)s [-h] [--scale SCALE] {first}[{targets} ...] [--config KEY=VALUE ...] "
+        "[options of Snakemake]"
     )
     # A command finds its targets among the words for Snakemake; only the completion of words needs them here.
     if "_ARGCOMPLETE" in os.environ:
@@ -39,10 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser, targets: str) -> None:
 
 
 def command(
-    goal: str,
+    goal: str, first: str = ""
 ) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace, list[str]], int]]:
-    """Return `add_arguments` and `run` of a command that runs the workflow up to a goal, for some papers."""
-    return partial(add_arguments, targets="PAPER"), partial(run, goal=goal)
+    """Return `add_arguments` and `run` of a command that runs the workflow up to a goal, for some papers.
+
+    ``first`` is the word that the help shows before the papers.
+    """
+    return partial(add_arguments, targets="PAPER", first=first), partial(run, goal=goal)
 
 
 def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = None) -> int:
@@ -170,7 +174,7 @@ def _watched(
         print(STOPPED, file=sys.stderr)
         return 128 + terminated[0]
     if progress.nothing:
-        print("Nothing to be done: all that was asked for is there.")
+        print("Nothing to do: everything requested is up to date.")
     if ended and not answer:
         print(closing(plan.config, progress.experiments()), flush=True)
         failed = failures(plan.config, progress.experiments())
@@ -179,7 +183,8 @@ def _watched(
         return int(any(failed.values()))
     if not ended and not answer and progress.jobs_failed:
         print(
-            f"failed: {_log_hint(plan, output)}; the same command tries only what is missing", file=sys.stderr
+            f"failed: {_log_hint(plan, output)}; the same command retries only what is missing",
+            file=sys.stderr,
         )
     return 0 if ended else 1
 

@@ -209,8 +209,8 @@ def _undecided(verdicts: Verdicts) -> str:
     noisy = [row["id"] for row in undecided if BENT not in row["measured"]]
     said = []
     for named, why in (
-        (noisy, "that noise leaves undecided"),
-        (bent, "undecided since points lie on no line"),
+        (noisy, "undecided because of noise"),
+        (bent, "undecided because the points do not lie on a line"),
     ):
         line = f"Headline claims {why}: {len(named)} of {len(headlines)}"
         said += textwrap.wrap(f"{line}: {', '.join(named)}" if named else line, WIDTH)

@@ -55,12 +55,12 @@ def build(results: Results, artefact: Artefact) -> Table:
         "Not counted: self-checks, which test this program rather than the paper; claims by construction, "
         "which cannot fail; and rules about counted work, shown below the rule about seconds of the same "
         "sentence.",
-        "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not "
-        "hold: none of the interval does. Not decided: the interval straddles the bound. Counts and "
-        "objectives are exact.",
+        "A rule applies to the whole 95 % interval, or to all estimates together if it says so. Holds: the "
+        "whole interval satisfies it. Does not hold: none of the interval does. Not decided: the interval "
+        "straddles the bound. Counts and objectives are exact.",
         "On the paper's numbers: the same rule, applied to the numbers that the paper prints, with exponents "
-        "refitted to its seconds. Cannot be asked: it prints none for the quantity, or only the one in the "
-        "sentence, of which the rule is made.",
+        "refitted to its seconds. Not applicable: it prints none for the quantity, or only the one from "
+        "which the rule was made.",
         _tests(claims),
     ]
     if any(verdict.on_paper == UNDECIDED for verdict in verdicts):
@@ -69,7 +69,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             "run at these sizes may not decide either."
         )
     if any(verdict.verdict in (STAND_IN, STAND_IN_FAILS) for verdict in verdicts):
-        notes.append("On a stand-in: the rule is met or violated only on data in place of the paper's.")
+        notes.append("On a stand-in: on the paper's own data alone the verdict would differ.")
     table = table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
     return replace(table, record={"claims": [record(verdict) for verdict in verdicts]})
 

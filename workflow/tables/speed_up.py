@@ -29,7 +29,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("seconds", "elapsed seconds"),
         Column("speedup", "speed-up"),
         Column("cpu", "CPU seconds of all threads"),
-        Column("share", "share of the work that is divided"),
+        Column("share", "parallel fraction of the work"),
         Column("model", "each thread at its cost", group=f"modelled speed-up of {modelled} threads"),
         Column("model_once", "at the cost of one", group=f"modelled speed-up of {modelled} threads"),
     ]

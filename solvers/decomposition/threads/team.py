@@ -7,7 +7,7 @@ looking at a word of memory, because waking one would take longer than a pass.
 
 The pass is sent in lines of the processors' caches that the solving thread writes, and the results in others
 that the helper writes. Every entry is computed as by one thread, and the results of parts are combined by the
-rule for ties within a part. Solutions therefore do not depend on the number of threads, bit by bit.
+rule for ties within a part. Solutions therefore are the same, bit for bit, for any number of threads.
 
 The team is part of a state's screen. Without one, the passes compile to what they are for one thread.
 """

@@ -142,7 +142,7 @@ def test_verdicts_follow_the_tests(whole):
     found = verdicts(whole)
     assert found["fewer-iterations"].verdict == HOLDS
     # Reversed on one set; no difference on another, which is open with a tenth of the paper's permutations.
-    few = "20 of 22 data sets (1 significant neither way with 10 pairs): 91 % [91 % … 95 %]"
+    few = "20 of 22 data sets (1 without a significant difference at 10 pairs): 91 % [91 % … 95 %]"
     assert found["fewer-iterations"].measured == f"{few} (paper 91 %)"
     assert found["fewer-iterations-as-printed"].measured == few
     assert found["never-more-iterations"].verdict == FAILS
@@ -191,7 +191,10 @@ def test_five_permutations_decide_no_test(tmp_path, config):
 
 @pytest.mark.parametrize(
     ("flagged", "label", "high"),
-    [(10, "0 of 1 data sets", 0.0), (11, "0 of 1 data sets (1 significant neither way with 89 pairs)", 1.0)],
+    [
+        (10, "0 of 1 data sets", 0.0),
+        (11, "0 of 1 data sets (1 without a significant difference at 89 pairs)", 1.0),
+    ],
 )
 def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, label, high):
     def change(line):
@@ -208,7 +211,7 @@ def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, l
 @pytest.mark.parametrize(
     ("slower", "label", "low"),
     [
-        (1.02, "0 of 1 data sets (1 more by so little that another process could change it)", 0.0),
+        (1.02, "0 of 1 data sets (1 more significant, but within the variation between processes)", 0.0),
         (1.05, "1 of 1 data sets", 1.0),
     ],
 )
