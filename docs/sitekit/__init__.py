@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from sitekit import mathml
-from sitekit.data_tables import column_table, data_set_table, scales_table
+from sitekit.data_tables import column_table, data_set_table, machines_table, scales_table
 from sitekit.examples import Examples
 from sitekit.main_findings import main_findings
 from sitekit.numbers import FILTERS, Numbers
@@ -58,6 +58,7 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "notebook": examples.notebook,
         "columns": column_table,
         "raw_measurements": lambda: scales_table(texts),
+        "machines": lambda: machines_table(texts),
         "data_sets": lambda: data_set_table(texts),
         "solvers": solver_table,
         "constant": constant,

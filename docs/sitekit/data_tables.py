@@ -1,9 +1,10 @@
-"""Tables about data: the sets, the columns of the raw measurements, and the files of the reference runs."""
+"""Tables about data: the sets, the columns of the measurements, the reference runs' files and machines."""
 
 from __future__ import annotations
 
 import html
 
+import pandas as pd
 import pyarrow.parquet as pq
 from svmrepro import datasets
 from svmrepro.workflow.analysis.measurement_columns import FIELDS
@@ -51,3 +52,35 @@ def scales_table(texts: Texts) -> str:
     if not rows:
         raise TextError("results/reference has no measurements")
     return "\n".join(["| scale | paper | file | rows | kB |", "| --- | --- | --- | --: | --: |", *rows])
+
+
+#: The most experiments that a row of `machines_table` names; more are counted.
+_NAMED = 9
+
+
+def machines_table(texts: Texts) -> str:
+    """Return one line per paper of the paper scale and processor: experiments, dates, limits, repeats."""
+    lines = [
+        "| paper | experiments | processor (family-model-stepping) | measured | limit of a run | repeats |",
+        "| --- | --- | --- | --- | --: | --: |",
+    ]
+    columns = ["status", "experiment", "time", "time_limit", "repeat", "machine.cpu", "machine.cpu_id"]
+    for path in sorted((texts.root / "results" / "reference" / "paper").glob("*/measurements.parquet")):
+        texts.read.add(path)
+        runs = pd.read_parquet(path, columns=columns).query("status != 'not_run'")
+        whole = runs.experiment.nunique()
+        for (cpu, model), own in runs.groupby(["machine.cpu", "machine.cpu_id"]):
+            names = sorted(own.experiment.unique())
+            what = "all" if len(names) == whole else ", ".join(names)
+            if what != "all" and len(names) > _NAMED:
+                what = f"the other {len(names)}"
+            days = pd.to_datetime(own.time)
+            first, last = (f"{day.day} {day:%B %Y}" for day in (days.min(), days.max()))
+            limits = " or ".join(f"{limit:,.0f}" for limit in sorted(own.time_limit.dropna().unique()))
+            measured = first if first == last else f"{first} to {last}"
+            processor = f"{cpu} ({model.rpartition('-')[0]})"
+            lines.append(
+                f"| {path.parent.name} | {what} | {processor} | {measured} "
+                f"| {limits} s | {own.repeat.max() + 1} |"
+            )
+    return "\n".join(lines)
