@@ -54,7 +54,7 @@ class Problem:
     kernel : Kernel
         The kernel; linear by default.
     bias : bool
-        Whether the threshold is free. Without a bias there is no equality constraint.
+        Whether the decision function has a bias. Without one, there is no equality constraint.
     storage : {"auto", "dense", "csr", "index", "bits"}
         How the solvers store the examples.
 

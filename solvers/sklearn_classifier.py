@@ -434,7 +434,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solve(self, problem: Problem, start: Any) -> Solution:
         """Solve one pair from a start; warn if the tolerance is not met."""
         if get(self.solver).loss == PAIRS:
-            raise ValueError(f"solver {self.solver!r} orders examples, and SVMClassifier needs a threshold")
+            raise ValueError(f"solver {self.solver!r} orders examples, and SVMClassifier needs a bias")
         options = dict(self.options or {})
         if self.cache_mb is not None:
             options["cache_mb"] = _plain(self.cache_mb)
