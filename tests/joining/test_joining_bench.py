@@ -189,10 +189,10 @@ def test_mistakes_in_a_call_name_the_option(settings, said, tmp_path, monkeypatc
     assert not any(tmp_path.iterdir())
 
 
-def test_a_profile_counts_unsolved_problems():
-    problems = [{"a": 1.0, "b": 2.0}, {"a": 3.0}, {}]
+def test_a_profile_counts_unsolved_problems_but_none_without_the_contender():
+    problems = [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": math.inf}, {}, {"a": 5.0}]
     ratios = ratios_to_best(problems, ["a", "b"])
-    assert ratios == {"a": [1.0, 1.0], "b": [2.0, math.inf]}
+    assert ratios == {"a": [1.0, 1.0, 1.0], "b": [2.0, math.inf]}
     assert steps(ratios["a"], 9.0) == ([1.0, 9.0], [1.0, 1.0])
     assert steps(ratios["b"], 9.0) == ([1.0, 2.0, 9.0], [0.0, 0.5, 0.5])
 

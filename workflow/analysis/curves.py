@@ -62,6 +62,7 @@ class Point:
     n: int = 0  # number of examples
     at: float | None = None  # value on the experiment's axis
     values: tuple[float, ...] | None = None  # the timed values of which y is the median; None for counts
+    flagged: bool = False  # whether y rests on seconds of flagged runs alone
 
 
 def curve(
@@ -95,7 +96,8 @@ def curve(
         value = _value(own, other, column, quantity, scatter)
         if value is not None:
             at = float(n) if x == "n" or point is None else point
-            found[at] = Point(at, value, n, point, _timed(own, other, column, quantity))
+            flagged = column == CPU and (own.all_flagged or (other is not None and other.all_flagged))
+            found[at] = Point(at, value, n, point, _timed(own, other, column, quantity), flagged)
     return [found[at] for at in sorted(found)]
 
 

@@ -33,6 +33,7 @@ from svmrepro.workflow.figures.style import (
     PAGE,
     VIOLET,
     Look,
+    cross_flagged,
     entry,
     marks,
     new_figure,
@@ -180,6 +181,8 @@ def draw(
         # No line through the floor: its slope would be that of a value which is not known.
         for part in _above(middle, None if linear else artefact.settings.get("floor")):
             whiskers(axes, part, look, values, **segments)
+            flagged = [point.x for point in points if point.flagged and point.x in part]
+            cross_flagged(axes, [(place, part[place].value) for place in flagged])
         handles[name] = entry(_label(results, name, points, quantity, x), look, **size)
     if not lines:
         return handles

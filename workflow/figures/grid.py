@@ -52,13 +52,16 @@ def build(results: Results, artefact: Artefact) -> Figure:
             right.plot(range(1, len(seconds) + 1), seconds, color=look.colour, linestyle=look.line)
             failed = [place for place, cell in enumerate(own.values()) if not cell.certified]
             right.plot(
-                [place + 1 for place in failed], [seconds[place] for place in failed], "x", color="#333"
+                [place + 1 for place in failed],
+                [seconds[place] for place in failed],
+                "x",
+                color=look.colour,
             )
         right.set_yscale("log")
         powers_of_ten(right.yaxis)
-        title = f"{experiment.title}\nCPU seconds until so many cells are solved"
+        title = f"{experiment.title}\nCPU seconds until so many cells are done"
         right.set_title(title, loc="left", fontsize=7.5)
-        right.set_xlabel("cells solved", fontsize=7)
+        right.set_xlabel("cells done, certified or not", fontsize=7)
         right.set_ylabel("CPU seconds", fontsize=7)
         right.grid(True)
     handles = [entry(display_name(label), look, marker="") for label, look in shown.items()]
@@ -93,7 +96,8 @@ def _ratios(axes: Axes, both: list[Mapping[Place, SolvedCell]], title: str) -> N
     norm = LogNorm(1 / MOST, MOST, clip=True)
     axes.pcolormesh(values, cmap="RdBu", norm=norm, edgecolors="white", linewidth=0.8)
     for (row, column), value in np.ndenumerate(values):
-        text = "×" if math.isnan(value) else f"{value:.2g}" if value < 100 else f"{value:.0f}"
+        digits = 2 if value < 0.995 else 1 if value < 9.95 else 0
+        text = "×" if math.isnan(value) else f"{value:.{digits}f}"
         dark = not math.isnan(value) and abs(math.log(value)) > 0.6 * math.log(MOST)
         axes.text(
             column + 0.5,
@@ -106,7 +110,7 @@ def _ratios(axes: Axes, both: list[Mapping[Place, SolvedCell]], title: str) -> N
         )
     axes.set_xticks(np.arange(len(widths)) + 0.5, [_power(gamma) for gamma in widths], fontsize=6)
     axes.set_yticks(np.arange(len(bounds)) + 0.5, [_power(C) for C in bounds], fontsize=6)
-    axes.set_xlabel("gamma", fontsize=7)
+    axes.set_xlabel("gamma (blue: the ratio is above 1, red: below)", fontsize=7)
     axes.set_ylabel("C", fontsize=7)
 
 

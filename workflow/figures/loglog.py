@@ -85,6 +85,8 @@ def _signs(
     said = [f"{' and '.join(signs)}: 95 % intervals"] if signs else []
     if style.SINGLE_RUNS in drawn:
         said.append(f"two dots: {style.SINGLE_RUNS}")
+    if style.FLAGGED in drawn:
+        said.append(f"plus: {style.FLAGGED}")
     between = {(name, n) for name in names for n in results.experiment(name).nested}
     if any(results.group(name, label, n).timed for name, n in between for label in results.main(name)):
         said.append("small marks: sizes between the paper's")
@@ -197,6 +199,8 @@ def _points(
         if shown:
             values = {n: results.group(name, contender, n).values(CPU) for n in shown}
             style.whiskers(axes, shown, look, values, linewidth=0.6, capthick=0.7, **kind)
+    flagged = [(n, y.value) for n, y in points.items() if results.group(name, contender, n).all_flagged]
+    style.cross_flagged(axes, flagged)
     return list(points)
 
 

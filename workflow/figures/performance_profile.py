@@ -24,7 +24,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     """Draw a step line per contender; a problem is an experiment at the largest size that any of them solved.
 
     A contender without a certified result on a problem counts as never within any factor. Contenders that
-    were run nowhere, and problems in which a contender does not take part, are left out.
+    were run nowhere are left out, and so are the problems at whose size a contender takes no part.
     """
     experiments = [results.experiment(name) for name in artefact.experiments]
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
@@ -34,7 +34,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         if label in run and all(label in each.contenders for each in experiments)
     ]
     ratios = ratios_to_best([seconds_of(results, name, labels) for name in artefact.experiments], labels)
-    problems = len(next(iter(ratios.values()), ()))
+    problems = max((len(each) for each in ratios.values()), default=0)
     figure = style.new_figure(style.COLUMN + 1.0, 2.6 + 0.17 * math.ceil(len(labels) / 2))
     axes = figure.subplots()
     most = max((ratio for each in ratios.values() for ratio in each if math.isfinite(ratio)), default=1.0)
@@ -46,7 +46,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
         taus, shares = steps(ratios[label], end)
         corners = [place for place, share in enumerate(shares[:-1]) if share > 0]
         axes.plot(taus, shares, drawstyle="steps-post", markevery=corners, zorder=3, **look)
-        handles.append(style.entry(display_name(label), **look))
+        few = f" (takes part in {len(ratios[label])})" if len(ratios[label]) < problems else ""
+        handles.append(style.entry(f"{display_name(label)}{few}", **look))
     axes.set_xscale("log")
     axes.set_xlim(0.97, end)
     axes.set_ylim(-0.02, 1.05)
@@ -60,25 +61,29 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def seconds_of(results: Results, name: str, labels: Sequence[str]) -> dict[str, float]:
-    """Return the median seconds of the contenders that solved the largest size that any of them solved."""
-    for n in sorted(results.experiment(name).sizes, reverse=True):
+    """Return the median seconds at the largest size that any contender solved, of those that take part there.
+
+    They are infinite where a contender has no certified result.
+    """
+    experiment = results.experiment(name)
+    for n in sorted(experiment.sizes, reverse=True):
         medians = {label: results.group(name, label, n).median(CPU) for label in labels}
-        found = {label: seconds for label, seconds in medians.items() if seconds is not None}
-        if found:
-            return found
+        if any(seconds is not None for seconds in medians.values()):
+            there = [label for label in labels if n in experiment.sizes_of(experiment.contenders[label])]
+            return {label: math.inf if medians[label] is None else medians[label] for label in there}
     return {}
 
 
 def ratios_to_best(problems: Sequence[Mapping[str, float]], labels: Sequence[str]) -> dict[str, list[float]]:
-    """Return each contender's factor of the fastest, problem by problem; inf where it has no seconds.
+    """Return each contender's factor of the fastest on the problems in which it takes part.
 
-    Problems that nobody solved are left out.
+    It is inf where the contender's seconds are. Problems that nobody solved are left out.
     """
     solved = [each for each in problems if each]
     best = [max(min(each.values()), 1e-9) for each in solved]
     return {
         label: [
-            max(each.get(label, math.inf), 1e-9) / least for each, least in zip(solved, best, strict=True)
+            max(each[label], 1e-9) / least for each, least in zip(solved, best, strict=True) if label in each
         ]
         for label in labels
     }

@@ -73,9 +73,14 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
     label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
-    bars_said = "Bars: 95 % intervals, which go on where they end in an arrow; two dots: both ratios of two"
+    bars_said = (
+        "Bars: 95 % intervals, which go on where they end in an arrow; two dots: both ratios of two; "
+        "neither: a single pair"
+    )
     axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
-    handles = _key(panel_looks, baseline)
+    handles = _key(panel_looks, baseline) + [
+        each for each in style.marks([axes]) if each.get_label() == style.FLAGGED
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=7)
     return figure
 
@@ -125,6 +130,9 @@ def _draw(
         limit = experiment.contenders[label].time_limit
         if ratio is not None:
             panel.axes.plot(ratio.value, y, zorder=4, **mark_of(label, look))
+            groups = [results.group(name, each, n) for each in (label, panel.baseline)]
+            if any(group.all_flagged for group in groups):
+                style.cross_flagged(panel.axes, [(ratio.value, y)])
             values = results.ratio_values(name, n, label, panel.baseline, CPU)
             if len(values) >= FEWEST_SPREAD:
                 bars.append((y, ratio, look.colour))

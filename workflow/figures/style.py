@@ -142,8 +142,16 @@ DOTS: dict[str, Any] = {
 }  # fmt: skip
 """Style of two single runs: a dot each, joined by a line without the ends of an interval."""
 
+_PLUS: dict[str, Any] = {
+    "linestyle": "none", "marker": "+", "markersize": 7.5, "markeredgewidth": 0.9, "color": "#222",
+    "zorder": 6,
+}  # fmt: skip
+
 SINGLE_RUNS = "both runs, where there are only two"
 """Legend label of single runs."""
+
+FLAGGED = "all runs flagged for other load: an upper bound"
+"""Legend label of the plus sign over such a point."""
 
 INTERVAL = "95 % interval"
 """Legend label of whiskers."""
@@ -182,8 +190,14 @@ def whiskers(
             axes.plot([x] * len(found), found, color=look.colour, label=SINGLE_RUNS, **DOTS)
 
 
+def cross_flagged(axes: Axes, points: Iterable[tuple[float, float]]) -> None:
+    """Draw a plus sign over points whose runs are all flagged."""
+    for x, y in points:
+        axes.plot([x], [y], label=FLAGGED, **_PLUS)
+
+
 def marks(panels: Iterable[Axes]) -> list[Line2D]:
-    """Return legend entries for the whiskers and single runs that are drawn in any of the panels."""
+    """Return legend entries for the whiskers, single runs and flagged points of any of the panels."""
     drawn = list(panels)
     bars = any(
         np.ptp(np.asarray(path.vertices), axis=0)[1] > 0
@@ -191,9 +205,10 @@ def marks(panels: Iterable[Axes]) -> list[Line2D]:
         for collection in axes.collections
         for path in collection.get_paths()
     )
-    singles = any(line.get_label() == SINGLE_RUNS for axes in drawn for line in axes.get_lines())
+    labels = {line.get_label() for axes in drawn for line in axes.get_lines()}
     entries = [entry(INTERVAL, color="#555", marker="|", markersize=7)] if bars else []
-    return entries + ([entry(SINGLE_RUNS, color="#555", **DOTS)] if singles else [])
+    entries += [entry(SINGLE_RUNS, color="#555", **DOTS)] if SINGLE_RUNS in labels else []
+    return entries + ([entry(FLAGGED, **_PLUS)] if FLAGGED in labels else [])
 
 
 def pairs_of_dots(handles: Iterable[Line2D]) -> dict[Any, Any]:

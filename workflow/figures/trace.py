@@ -1,6 +1,6 @@
 """Seconds against size, and the objective against time: how far a solver is from the optimum after a while.
 
-The distance is ``(P - D(t)) / |P|``, with ``D(t)`` the dual objective that the solver reports and ``P`` the
+The gap is ``(P - D(t)) / |P|``, with ``D(t)`` the dual objective that the solver reports and ``P`` the
 smallest primal objective among the certificates of all contenders: an upper bound of every ``D``. It needs
 ``trace: true`` in the experiment. Of a solver that reports no objective on its way only the end is known.
 """
@@ -43,6 +43,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         style.entry(display_name(label), **{**mark_of(label, look), "linestyle": "-", "linewidth": 1.0})
         for label, look in looks.items()
     ]
+    handles += style.marks(panels[:, 0])
     figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
@@ -51,6 +52,7 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
     """Draw medians of CPU seconds with their intervals; a cross where a contender met its time limit."""
     sizes: set[int] = set()
     heights: list[float] = []
+    absent: list[str] = []
     for label, look in looks.items():
         points = {
             n: interval
@@ -62,6 +64,11 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
         if points:
             drawn = {**mark_of(label, look), "linestyle": "-", "linewidth": 0.9, "capsize": 0}
             style.whiskers(axes, points, look, **drawn)
+            flagged = [n for n in points if results.group(experiment.name, label, n).all_flagged]
+            style.cross_flagged(axes, [(n, points[n].value) for n in flagged])
+        elif label in experiment.contenders:
+            reason = results.group(experiment.name, label, experiment.sizes[0]).briefly
+            absent.append(f"{display_name(label)}: {reason}")
         for n in experiment.sizes:
             limit = experiment.contenders[label].time_limit if label in experiment.contenders else None
             group = results.group(experiment.name, label, n)
@@ -73,6 +80,10 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
         loglog_axes(axes, sorted(sizes))
         # Intervals from few repeats can be wider than all points together.
         axes.set_ylim(min(heights) / 2, max(heights) * 2)
+    if absent:
+        axes.text(
+            0.98, 0.03, "\n".join(absent), fontsize=6, color="#555", ha="right", transform=axes.transAxes
+        )
     axes.set_title(experiment.title, loc="left")
     axes.set_xlabel("training examples")
     axes.set_ylabel("CPU seconds")
@@ -83,7 +94,7 @@ def _draw_trace(axes: Axes, results: Results, experiment: Experiment, looks: Map
         n for n in experiment.sizes if any(results.group(experiment.name, label, n).solved for label in looks)
     ]
     axes.set_xlabel("CPU seconds")
-    axes.set_ylabel("relative distance to the optimum")
+    axes.set_ylabel("relative gap to the\nbest primal objective")
     if not sizes:
         axes.text(0.5, 0.5, "no certified result", ha="center", transform=axes.transAxes)
         return
