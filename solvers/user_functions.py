@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import resource
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -147,13 +149,30 @@ def run(
     time_limit: float | None,
     options: Mapping[str, Any],
 ) -> Solution:
-    """Call a user's solver; the solution's CPU seconds include those of its threads and child processes."""
+    """Call a user's solver; the solution's CPU seconds include those of its threads and child processes.
+
+    Afterwards the working directory is the one before the call, and a process that the call forked ends here.
+    """
     function = solver.load() if isinstance(solver, UserSolver) else solver
     name = str(solver) if isinstance(solver, UserSolver) else "the solver"
     wall, cpu = time.perf_counter(), _cpu_seconds()
-    answer = function(problem, eps, time_limit, **options)
+    with _kept_process():
+        answer = function(problem, eps, time_limit, **options)
     cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
     return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
+
+
+@contextmanager
+def _kept_process() -> Iterator[None]:
+    """Restore the working directory, and end a copy of this process that returns from a fork."""
+    process, folder = os.getpid(), os.open(".", os.O_RDONLY)
+    try:
+        yield
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
+        os.fchdir(folder)
+        os.close(folder)
 
 
 def _cpu_seconds() -> float:

@@ -51,10 +51,10 @@ def one_line(error: BaseException) -> str:
 
 def _full_disk(error: OSError) -> str:
     """Name the folder whose disk is full, where a library (Numba storing its code) does not name the file."""
-    folders = (str(Path.cwd()), os.environ.get("NUMBA_CACHE_DIR", ""), tempfile.gettempdir())
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        for folder in filter(None, folders):
+        for folder in filter(None, (os.curdir, os.environ.get("NUMBA_CACHE_DIR", ""), tempfile.gettempdir())):
             with suppress(OSError):
+                folder = str(Path(folder).absolute())
                 if shutil.disk_usage(folder).free < _LEAST_SPACE:
                     return f"cannot write into {folder}: "
     return ""

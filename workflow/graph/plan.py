@@ -110,8 +110,9 @@ class Plan:
     def check_mirror(self) -> None:
         """Raise a StepError if the mirror is neither an address nor a folder."""
         mirror = self.config.mirror
-        if mirror and "://" not in mirror and not Path(mirror).is_dir():
-            raise StepError(f"mirror: {mirror} is not a folder (key mirror, or variable SVMREPRO_MIRROR)")
+        if mirror and not mirror.startswith(("http://", "https://")) and not Path(mirror).is_dir():
+            what = "no http(s) address" if "://" in mirror else "not a folder"
+            raise StepError(f"mirror: {mirror} is {what} (key mirror, or variable SVMREPRO_MIRROR)")
 
     def _waiting(self, owner: str) -> None:
         folder = paths.results(self.config)

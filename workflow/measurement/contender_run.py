@@ -7,6 +7,7 @@ for a grid in `grid_run`.
 from __future__ import annotations
 
 import re
+import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -58,6 +59,8 @@ _WARM_ROWS = 8
 _REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
 
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
+
+_MOST_SAID = 300  # characters of an error that a record keeps
 
 
 class ContenderRuns:
@@ -247,7 +250,8 @@ def _reason(error: BaseException, contender: Contender) -> str:
         for frame, line in traceback.walk_tb(error.__traceback__)
         if str(frame.f_globals.get("__name__")).partition(".")[0] == package
     ]
-    return f"{type(error).__name__}: {one_line(error)}{places[-1] if places else ''}"
+    said = f"{type(error).__name__}: {one_line(error)}".encode("utf-8", "backslashreplace").decode()
+    return textwrap.shorten(said, _MOST_SAID, placeholder=" ...") + (places[-1] if places else "")
 
 
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:

@@ -23,6 +23,9 @@ ROOT = config_dir().parent
 
 STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 
+_SHORT = re.compile("-[sd]")
+"""Options of `run` that would mean something else to Snakemake."""
+
 #: Seconds in which the steps under way end after Ctrl-C in a terminal, which reaches them, too.
 GRACE = 2.0
 
@@ -70,6 +73,9 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
     from svmrepro.workflow.running.engine_options import check_options
     from svmrepro.workflow.running.selection import selected
 
+    if goal is not None and (word := next(filter(_SHORT.match, others), None)) is not None:
+        part = as_called("`./run -s smo -d adult`")
+        raise StepError(f"{word[:2]}: {goal} takes whole papers; {part} measures a part")
     parser, settings = _parsed(others)
     layers = _layers(given, settings)
     if any(":" in name for name in getattr(given, "solver", None) or ()):
@@ -354,8 +360,8 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
     profile = settings.workflow_profile
     if profile and profile != "none" and not Path(profile).exists():
         raise StepError(f"--workflow-profile: {profile} is not a folder")
-    if settings.cores is not None and not settings.cores:
-        raise StepError("--cores: must be positive, not 0")  # Snakemake would wait for ever
+    if settings.cores is not None and settings.cores < 1:
+        raise StepError(f"--cores: must be positive, not {settings.cores}")  # Snakemake would wait for ever
     return parser, settings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -232,3 +233,17 @@ def test_a_call_is_checked_before_it_is_made():
         user_functions.UserSolverError, match=r"it is called as capwords\(problem, eps, time_limit, q\)"
     ):
         user_functions.UserSolver("string:capwords").check_call({"q": 1})
+
+
+def test_a_call_keeps_the_working_directory_and_ends_a_process_that_it_forks(tmp_path):
+    codes = []
+
+    def solver(problem, eps, time_limit):
+        if child := os.fork():
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        os.chdir(tmp_path)
+        return SimpleNamespace(alpha=np.zeros(2), bias=0.0)
+
+    folder = Path.cwd()
+    user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+    assert Path.cwd() == folder and codes == [1]
