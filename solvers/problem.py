@@ -224,6 +224,8 @@ def _examples(X: Any) -> Any:
     if isinstance(X, Blocks):
         return X
     if sp.issparse(X):
+        if np.iscomplexobj(X):
+            raise ValueError("X must be real")
         csr = sp.csr_array(X, dtype=np.float64)
         try:
             csr.check_format()  # compiled code uses the columns unchecked
@@ -306,6 +308,10 @@ def _numbers(name: str, given: Any, wanted: str = "") -> npt.NDArray[np.float64]
 
     A read-only array, such as a memory map, is copied: it has another type in compiled code.
     """
+    if np.iscomplexobj(given):
+        raise ValueError(f"{name} must be real")
+    if np.ma.isMaskedArray(given):
+        raise ValueError(f"{name} must not be masked")
     try:
         array = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:

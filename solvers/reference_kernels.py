@@ -74,6 +74,13 @@ _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _WHOLE = 2.0**26
 
 
+def terms_a_value(X: Any) -> float:
+    """Return how many products a kernel value of two rows takes here."""
+    if _is_sparse(X) and X.shape[1] > _WIDE:
+        return float(X.nnz) / max(X.shape[0], 1)
+    return float(X.shape[1])
+
+
 class Sum(NamedTuple):
     """Values, and a bound on the error of each."""
 
@@ -493,5 +500,7 @@ def _whole(X: Any) -> bool:
 
 
 def kernel_product(kernel: Kernel, A: Any, B: Any, c: Vector) -> Vector:
-    """Return the values of :func:`kernel_sums`, for no rows of B, too."""
+    """Return the values of :func:`kernel_sums`, for no rows of B, too, and if only A or B is sparse."""
+    if _is_sparse(A) != _is_sparse(B):
+        A, B = (X if _is_sparse(X) else sp.csr_array(X) for X in (A, B))
     return kernel_sums(kernel, A, B, c).value if B.shape[0] else np.zeros(A.shape[0])

@@ -32,7 +32,7 @@ import scipy.sparse as sp
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, clone
     from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.exceptions import ConvergenceWarning, NotFittedError
     from sklearn.model_selection import StratifiedKFold
     from sklearn.utils.class_weight import compute_class_weight
     from sklearn.utils.metaestimators import available_if
@@ -201,14 +201,26 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ConvergenceWarning
             If the solver stopped before the tolerance was met.
         """
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__ = before  # what was fitted last still predicts
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> SVMClassifier:
         given = X, y, sample_weight
         X, y = self._checked(X, y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        weights = self._weighed(X, sample_weight)
+        self.classes_ = np.unique(y if weights is None else y[weights > 0])
         if self.classes_.size < 2:
             raise ValueError("SVMClassifier needs two classes or more; y has 1 class")
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        labels = np.searchsorted(self.classes_, y)  # of any class where the weight is 0
+        # As in SVC, "balanced" also counts the examples whose weight is 0.
+        counted = y[np.isin(y, self.classes_)]
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=counted)
         self.kernel_ = self._kernel(X)
-        parts = self._parts(X, labels, self._weighed(X, sample_weight))
+        parts = self._parts(X, labels, weights)
         starts = self._starts(parts)
         solutions = [self._solve(problem, start) for (_, problem), start in zip(parts, starts, strict=True)]
         ends = [(problem.bounds, each.end) for (_, problem), each in zip(parts, solutions, strict=True)]
@@ -279,7 +291,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Probabilities, in the order of ``classes_``.
         """
         check_is_fitted(self)
-        assert self._calibrated is not None  # by the decorator
+        if self._calibrated is None:
+            raise NotFittedError("probability was switched on after fit; call fit again")
         return np.asarray(self._calibrated.predict_proba(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -320,10 +333,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, y = self._checked(X, y, reset=False)
-        if not np.isin(y, self.classes_).all():
+        weights = self._weighed(X, sample_weight)
+        if not np.isin(y if weights is None else y[weights > 0], self.classes_).all():
             raise ValueError("y has labels that are not of this fit")
         solutions = self.solution_ if isinstance(self.solution_, tuple) else (self.solution_,)
-        parts = self._parts(X, np.searchsorted(self.classes_, y), self._weighed(X, sample_weight))
+        parts = self._parts(X, np.searchsorted(self.classes_, y), weights)
         if self._sizes != [problem.n for _, problem in parts]:
             raise ValueError("X and y are not of this fit: their numbers of examples differ")
         found = [certify(problem, solution) for (_, problem), solution in zip(parts, solutions, strict=True)]
@@ -380,6 +394,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             members = np.flatnonzero(taken if weights is None else taken & (weights > 0))
             part = X if members.size == labels.size else X[members]
             if self.kernel_.name == "precomputed":
+                if X.shape[1] != X.shape[0]:
+                    raise ValueError(f"a precomputed kernel must have shape (n, n), got {X.shape}")
                 part = part[:, members]
             y = np.where(labels[members] == positive, 1.0, -1.0)
             C = _plain(self.C)

@@ -81,6 +81,7 @@ from svmrepro.solvers.reference_kernels import (
     matrix_sums,
     outputs,
     squared_norms,
+    terms_a_value,
     weights_and_outputs,
 )
 from svmrepro.solvers.registry import GAP, HINGE, KKT, PAIRS, RELATIVE_GAP, SQUARED_HINGE
@@ -93,6 +94,7 @@ _SAMPLE = 20_000
 _DOUBT = 1e-6  # 1 - the confidence of statements about a sample
 _FEWEST = 20  # examples of a quick sample
 _QUICK = 4e6  # kernel values or stored entries that take a few hundredths of a second to judge
+_QUICK_TERMS = 1e9  # likewise, products of entries
 
 
 def certify(
@@ -169,8 +171,11 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
         planes = 1 if solution.witness is None else len(solution.witness[0])
         if entries * planes <= _QUICK:
             return True
-    elif problem.n * np.count_nonzero(alpha) <= _QUICK:
-        return True
+    else:
+        values = problem.n * np.count_nonzero(alpha)
+        precomputed = problem.kernel.name == "precomputed"
+        if values <= _QUICK and (precomputed or values * terms_a_value(problem.X) <= _QUICK_TERMS):
+            return True
     largest = _largest_value(problem)
     size = float(np.abs(alpha).sum()) if alpha is not None else problem.total
     if solution.promise != KKT:

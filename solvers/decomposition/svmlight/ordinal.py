@@ -33,6 +33,7 @@ __all__ = ["advance", "finish", "multiplier_limits", "objective", "prepare", "st
 
 _OWN_LIMIT = 512 * 2**20
 _DENSE_BYTES, _SPARSE_BYTES = 8, 12
+_PAIR_BYTES = 200  # of the comparison of labels, and of all vectors with an entry a pair
 
 
 class PairProblem(NamedTuple):
@@ -130,6 +131,7 @@ def _build(problem: Problem) -> PairProblem:
     else:
         entries = np.diff(X.indptr) if sp.issparse(X) else np.count_nonzero(X, axis=1)
         size = _SPARSE_BYTES * int(entries @ (below + above))
+    size += _PAIR_BYTES * count
     if size > _OWN_LIMIT:
         return PairProblem(count, size, None, 1)
     higher, lower = np.nonzero(y[:, None] > y[None, :])

@@ -40,7 +40,11 @@ def certificates(model: SVMClassifier, *data: Any) -> tuple[Certificate, ...]:
 
 
 @parametrize_with_checks(
-    [SVMClassifier(gamma=0.1, tol=1e-10), SVMClassifier("smo2", kernel="linear", tol=1e-10)]
+    [
+        SVMClassifier(gamma=0.1, tol=1e-10),
+        SVMClassifier("smo2", kernel="linear", tol=1e-10),
+        SVMClassifier(kernel="precomputed", tol=1e-10),
+    ]
 )
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -280,3 +284,44 @@ def test_a_warm_start_is_not_taken_from_other_data_or_another_kernel() -> None:
     for solver in ("libsvm", "smo"):
         model.set_params(solver=solver).fit(X, y).fit(X, y)
         assert all(each.passes(1e-3, 2.0) for each in certificates(model, X, y))
+
+
+@pytest.mark.parametrize("kernel", [{"gamma": 0.7}, {"kernel": "poly", "degree": 3}])
+def test_examples_to_predict_may_be_sparse_if_those_of_the_fit_were_not(kernel: dict[str, Any]) -> None:
+    X = np.random.default_rng(1).standard_normal((60, 4))
+    y = X[:, 0] > 0
+    for fitted, other in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
+        model = SVMClassifier(**kernel).fit(fitted, y)
+        assert model.decision_function(other) == pytest.approx(model.decision_function(fitted), abs=1e-9)
+
+
+def test_a_class_without_weight_is_ignored() -> None:
+    X = np.random.default_rng(2).standard_normal((90, 2))
+    y = np.repeat(["a", "b", "c"], 30)
+    X[30:60] += 3.0
+    weights = np.where(y == "c", 0.0, 1.0)
+    model = SVMClassifier().fit(X, y, weights)
+    same = SVMClassifier(gamma=model.kernel_.gamma).fit(X[:60], y[:60])
+    assert list(model.classes_) == ["a", "b"] and model.certificate(X, y, weights).passes(1e-3)
+    assert model.decision_function(X) == pytest.approx(same.decision_function(X), abs=1e-2)
+
+
+def test_a_fit_that_fails_leaves_the_last_one() -> None:
+    X = np.random.default_rng(3).standard_normal((40, 2))
+    model = SVMClassifier().fit(X, X[:, 0] > 0)
+    expected = model.predict(X)
+    with pytest.raises(ValueError, match="has no option"):
+        model.set_params(options={"nothing": 1}).fit(X, np.where(X[:, 1] > 0, "a", "b"))
+    assert (model.predict(X) == expected).all()
+    fresh = SVMClassifier(options={"nothing": 1})
+    with pytest.raises(ValueError, match="has no option"):
+        fresh.fit(X, X[:, 0] > 0)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+    with pytest.raises(NotFittedError, match="call fit again"):
+        model.set_params(probability=True).predict_proba(X)
+
+
+def test_a_kernel_of_another_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"a precomputed kernel must have shape \(n, n\), got \(4, 6\)"):
+        SVMClassifier(kernel="precomputed").fit(np.ones((4, 6)), [0, 0, 1, 1])
