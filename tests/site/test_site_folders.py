@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
-from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, table
+from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, noted_figure, table
 from support import PROJECT, ran, rows_of, write_rows
 from svmrepro.workflow import archives
 from svmrepro.workflow.analysis.parquet import write_parquet
@@ -171,7 +171,29 @@ def test_the_numbers_of_a_figure_are_those_drawn():
     assert series["low"] == pytest.approx([0.9, 1.8]) and series["high"] == pytest.approx([1.3, 2.4])
     assert (line["name"], line["mode"], line["y"]) == ("", "lines", [3, 4])
     assert vertical["x"] == [500, 500] and vertical["y"] == pytest.approx(panel["y"]["range"])
-    assert panel["notes"] == [{"x": 500, "y": 2, "text": "n^1.08"}]
+    assert panel["notes"] == [
+        {"x": 500, "y": 2, "text": "n^1.08", "align": ["left", "baseline"], "shift": [0, 0]}
+    ]
+
+
+def test_dashes_sizes_notes_and_what_stands_beside_the_series_are_kept():
+    drawn = noted_figure()
+    drawn.draw_without_rendering()
+    content = json.loads(to_json(drawn))
+    left, right = content["panels"]
+    assert [each["name"] for each in left["bars"]] == ["planned"]
+    (note,) = left["notes"]
+    assert (note["x"], note["y"]) == (1.96, 10) and note["text"] == "2 runs,\n44 % planned"
+    assert right["spans"] == [{"name": "within 1 ± η", "left": 1, "right": 2, "colour": "#eef1f4"}]
+    *lines, square, dot, hollow, arrow = right["series"]
+    assert [each["line"] for each in lines] == ["1,1.2", "5,2", "--", ":"]
+    assert (square["size"], dot["size"]) == (4.5, 1.6), "a point is half as large as a circle"
+    assert hollow["name"] == "Adult, the paper's", "the legend tells sets apart that share a label"
+    assert (arrow["x"], arrow["y"], arrow["shift"], arrow["name"]) == ([1], [0], 6, "below")
+    (value,) = right["notes"]
+    assert (value["x"], value["y"], value["shift"], value["text"]) == (1, 0, [0, 8], "\N{MINUS SIGN}21.8")
+    assert right["aside"] == "∝ n^0.8" and content["notes"] == ["Web: not run", "A limit."]
+    assert [each["name"] for each in content["legend"]] == ["95 % interval"]
 
 
 def test_a_map_is_kept_cell_by_cell_and_level_sets_as_few_points():
@@ -182,17 +204,21 @@ def test_a_map_is_kept_cell_by_cell_and_level_sets_as_few_points():
     (mesh,) = cells["cells"]
     assert (mesh["x"], mesh["y"]) == ([0.5, 1.5, 0.5, 1.5, 2.5], [0.5, 0.5, 1.5, 1.5, 1.5])
     assert mesh["value"] == [1, 2, 4, 5, 6] and {*mesh["width"], *mesh["height"]} == {1}
-    assert len(set(mesh["colour"])) == 5 and cells["notes"] == [{"x": 0.5, "y": 0.5, "text": "1"}]
+    assert len(set(mesh["colour"])) == 5
+    (note,) = cells["notes"]
+    assert (note["x"], note["y"], note["text"]) == (0.5, 0.5, "1")
     levels, spent = path["contours"]
     assert levels["x"].count(None) == 1 and len(levels["x"]) < 150
     radii = {round(np.hypot(x, y), 2) for x, y in zip(levels["x"], levels["y"], strict=True) if x is not None}
     assert radii == {0.5, 0.8}
-    assert (spent["name"], spent["line"]) == ("no gain", "--") and len(spent["x"]) <= 3
+    assert (spent["name"], spent["line"]) == ("no gain", "4,2") and len(spent["x"]) <= 3
     assert [(each["name"], each["mode"]) for each in path["series"]] == [("", "lines"), ("end", "markers")]
     assert path["equal"] and path["x"]["label"] == "β₁ / √2"
     drawn = figure()
     drawn.draw_without_rendering()
-    assert not {"equal", "cells", "contours"} & json.loads(to_json(drawn))["panels"][0].keys()
+    assert (
+        not {"aside", "equal", "spans", "cells", "contours"} & json.loads(to_json(drawn))["panels"][0].keys()
+    )
 
 
 def test_every_link_leads_to_a_file(site):

@@ -94,6 +94,8 @@ class ShownFigure:
     picture: Path
     experiments: tuple[str, ...]
     panels: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+    legend: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -372,7 +374,8 @@ class ShownRun(_Tallied):
             return []
         found = []
         for path in _ordered((self.figures_folder / paper).glob("*.svg"), known):
-            artefact, numbers = known.get(path.stem), path.with_suffix(".json")
+            artefact, file = known.get(path.stem), path.with_suffix(".json")
+            numbers = _json(file) if file.is_file() else {}
             found.append(
                 ShownFigure(
                     name=path.stem,
@@ -380,7 +383,9 @@ class ShownRun(_Tallied):
                     caption=artefact.caption if artefact else "",
                     picture=path,
                     experiments=artefact.experiments if artefact and artefact.measured else (),
-                    panels=_json(numbers).get("panels", ()) if numbers.is_file() else (),
+                    panels=numbers.get("panels", ()),
+                    notes=numbers.get("notes", ()),
+                    legend=numbers.get("legend", ()),
                 )
             )
         return found
