@@ -59,6 +59,13 @@ def test_a_table_of_the_site_can_be_sorted():
     assert page.count("adult &amp; &lt;web&gt;</td>") == 2 and page.count("repeated") == 1
 
 
+def test_bounds_are_sorted_among_numbers():
+    order = templates().filters["order"]
+    texts = ["< 0.0001", "0.0001", "0.0020", "> 0.5", "1,605", "> 2,000"]
+    assert sorted(texts, key=lambda text: float(order(text))) == texts
+    assert [order(text) for text in ("–", "<", "\N{MINUS SIGN}3", "1,605")] == ["", "", "-3", "1605"]
+
+
 def test_every_committed_table_is_read_whole():
     pages = list(REFERENCE.glob("*/*/*.html"))
     assert len(pages) > 50
