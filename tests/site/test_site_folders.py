@@ -66,6 +66,13 @@ def test_bounds_are_sorted_among_numbers():
     assert [order(text) for text in ("–", "<", "\N{MINUS SIGN}3", "1,605")] == ["", "", "-3", "1605"]
 
 
+def test_a_site_of_one_run_compares_nothing(run, tmp_path):
+    write_site([run], tmp_path / "site")
+    page = (tmp_path / "site" / "history.html").read_text(encoding="utf-8")
+    assert "There is only one run here" in page
+    assert "differs" not in page and "judged differently" not in page and "beside each other, the" not in page
+
+
 def test_every_committed_table_is_read_whole():
     pages = list(REFERENCE.glob("*/*/*.html"))
     assert len(pages) > 50
