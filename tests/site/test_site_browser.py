@@ -280,6 +280,17 @@ def styles_of(lines):
     return [line.get_attribute("style") or "" for line in lines]
 
 
+def test_flagged_runs_are_marked_and_an_axis_has_its_name(page):
+    page.goto("reference-smoke/joachims2006/experiments/adult-C.html")
+    expect(page.get_by_text("Crossed marks are runs flagged for other load")).to_be_visible()
+    expect(page.locator("#plot .legend")).to_contain_text("flagged for other load")
+    expect(page.locator("#plot .xtitle")).to_contain_text("C (n times")
+    expect(page.get_by_role("button", name="Filter: C", exact=True).first).to_be_visible()
+    expect(page.get_by_text("fitted power laws")).to_have_count(0)
+    page.goto(PAGES["experiment"])
+    expect(page.locator("#plot .legend")).not_to_contain_text("flagged")
+
+
 def test_tables_are_there_without_scripts(browser, site):
     watched = opened(browser, java_script_enabled=False)
     watched.page.goto((site / PAGES["claim"]).as_uri())

@@ -18,7 +18,7 @@ from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.site.pages import templates, write_site
-from svmrepro.workflow.site.records import packed_records, run_records, script
+from svmrepro.workflow.site.records import columns, packed_records, run_records, script
 from svmrepro.workflow.site.run_folders import expand, unfinished
 from svmrepro.workflow.site.shown_run import read_folder
 from svmrepro.workflow.site.tables_from_html import parse_table, read_table
@@ -64,6 +64,17 @@ def test_bounds_are_sorted_among_numbers():
     texts = ["< 0.0001", "0.0001", "0.0020", "> 0.5", "1,605", "> 2,000"]
     assert sorted(texts, key=lambda text: float(order(text))) == texts
     assert [order(text) for text in ("–", "<", "\N{MINUS SIGN}3", "1,605")] == ["", "", "-3", "1605"]
+
+
+def test_a_point_has_the_name_of_its_axis():
+    (point,) = (each["header"] for each in columns("eps") if each["key"] == "point")
+    assert point == "ε" and '"axis":"C (n times' in script([], "C_total")
+    axes = {
+        each.name: each.axis
+        for paper in read_folder(REFERENCE / "smoke").papers
+        for each in paper.experiments.values()
+    }
+    assert axes["adult-C"] == "C_total" and axes["adult-eps"] == "eps"
 
 
 def test_a_site_of_one_run_compares_nothing(run, tmp_path):

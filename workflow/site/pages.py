@@ -168,7 +168,7 @@ class Site:
         for experiment in paper.experiments.values():
             where = f"{here}/experiments/{experiment.name}"
             self._page(f"{where}.html", "experiment.html", experiment=experiment, **known)
-            atomic_write(self.folder / f"{where}.js", script(experiment.records))
+            atomic_write(self.folder / f"{where}.js", script(experiment.records, experiment.axis))
 
     # -- two runs -----------------------------------------------------------------------------------
 

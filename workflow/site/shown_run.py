@@ -115,6 +115,13 @@ class ShownExperiment:
     title: str
     records: Sequence[Record]
     laws: Sequence[Mapping[str, Any]] = ()
+    axis: str = ""  # C, C_total or eps; "" if none is known
+
+    @property
+    def drawn_laws(self) -> Sequence[Mapping[str, Any]]:
+        """The fitted lines, if the records are drawn over their size."""
+        sizes, points = ({getattr(each, key) for each in self.records} for key in ("n", "point"))
+        return self.laws if len(points) == 1 < len(sizes) else ()
 
     @property
     def count(self) -> str:
@@ -342,8 +349,9 @@ class ShownRun(_Tallied):
                 or self._checked.get((name, each), [])
             )
             if records:
-                title = known.experiments[each].title if known and each in known.experiments else each
-                experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()))
+                configured = known.experiments.get(each) if known else None
+                title, axis = (configured.title, configured.axis or "") if configured else (each, "")
+                experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()), axis)
         repeated = Counter(each.title for each in experiments.values())
         experiments = {
             each.name: replace(each, title=f"{each.title}: {each.name}") if repeated[each.title] > 1 else each
