@@ -151,10 +151,10 @@ const drawPanels = () => {
     const notes = panel.notes.filter((note) => note.x != null && note.y != null).map((note) => noteOf(panel, note, inkOn(under.get(`${note.x},${note.y}`))));
     const width = plot.clientWidth;
     const narrow = width < 500;
-    const beside = Math.max(70, 0.28 * width);
+    const beside = Math.max(70, (narrow ? 0.33 : 0.28) * width);
     if (isNamed(panel.y)) {
-      const lines = panel.y.ticks.flatMap(([, text]) => tickLines(text, beside).split("\n")).length;
-      plot.style.height = `${Math.max(plot.clientHeight, 80 + (narrow ? 13 : 16) * lines)}px`;
+      const most = Math.max(...panel.y.ticks.map(([, text]) => tickLines(text, beside).split("\n").length));
+      plot.style.height = `${Math.max(plot.clientHeight, 80 + (narrow ? 13 : 16) * most * panel.y.ticks.length)}px`;
     }
     const height = plot.clientHeight;
     const more = { ...(panel.equal && { constrain: "domain" }), ...((panel.cells || narrow) && { tickfont: { size: 10 } }) };
