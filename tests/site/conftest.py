@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, table
+from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, noted_figure, table
 from support import PROJECT, write_rows
 from svmrepro.workflow.figures.style import write
 from svmrepro.workflow.journal.journal_line import dump_lines
@@ -53,5 +53,6 @@ def run(tmp_path_factory):
     figures = root / "figures" / "smoke" / PAPER
     write(figure(), {form: figures / f"loglog-adult-linear.{form}" for form in ("svg", "png", "json")})
     write(map_figure(), {form: figures / f"loglog-adult-gaussian.{form}" for form in ("svg", "json")})
+    write(noted_figure(), {form: figures / f"notes.{form}" for form in ("svg", "json")})
     shutil.copy(figures / "loglog-adult-linear.svg", figures / "overview.svg")
     return folder

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.transforms import offset_copy
 from support import measurement
 from svmrepro.workflow.figures.drawn_data import GUIDE
 from svmrepro.workflow.figures.style import entry, new_figure
@@ -100,5 +101,28 @@ def map_figure() -> Figure:
     path.plot([0], [0], color="#112233", marker="s", linestyle="none", label="end")
     path.set_aspect("equal")
     path.set(xlabel=r"$\beta_1\,/\,\sqrt{2}$", ylabel=r"$\beta_2$")
-    drawn.legend([entry("", color="#8c8c8c", linestyle="--")], ["no gain"])
+    drawn.legend([entry("", color="#8c8c8c", linestyle=(0, (4, 2)))], ["no gain"])
+    return drawn
+
+
+def noted_figure() -> Figure:
+    """Return a figure with what stands beside its series: bars, a band, an arrow at the foot, and notes."""
+    drawn = new_figure(6, 3)
+    left, right = drawn.subplots(1, 2)
+    bars = left.bar([0, 1], [2, 3], color="#112233")
+    left.text(0.98, 0.5, "2 runs,\n44 % planned", transform=left.transAxes, ha="right")
+    left.set(xlim=(0, 2), ylim=(1, 100), yscale="log")
+    right.axvspan(1, 2, color="#eef1f4", label="within $1 \\pm \\eta$")
+    for look in ((0, (1, 1.2)), (0, (5, 2)), "--", ":"):
+        right.plot([1, 2], [1, 2], color="#112233", linestyle=look)
+    right.plot([1, 2], [1, 2], "s", color="#112233", markersize=4.5)
+    right.plot([1, 2], [1, 2], ".", color="#112233", markersize=3.2)
+    right.plot([1], [0], "o", color="#112233", markerfacecolor="white", label="the paper's seconds")
+    beside = offset_copy(right.transData, drawn, x=6.0, units="points")
+    right.plot([1], [0], color="#445566", marker="v", linestyle="none", transform=beside, label="below")
+    right.annotate("\N{MINUS SIGN}21.8", (1, 0), (0, 8), textcoords="offset points", ha="center")
+    right.set_title(r"$\propto n^{0.8}$", loc="right")
+    hollow = entry("", color="#112233", marker="o", markerfacecolor="white")
+    entries = [bars.patches[0], hollow, entry("", color="#555", marker="|")]
+    drawn.legend(entries, ["planned", "Adult, the paper's", "95 % interval"], title="Web: not run\nA limit.")
     return drawn

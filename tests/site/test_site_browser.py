@@ -29,6 +29,7 @@ PAGES = {
     "figure": f"{HERE}/figures/loglog-adult-linear.html",
     "map": f"{HERE}/figures/loglog-adult-gaussian.html",
     "path": "reference-smoke/glasmachers2008/figures/two-steps.html",
+    "notes": f"{HERE}/figures/notes.html",
     "picture": f"{HERE}/figures/overview.html",
     "experiment": f"{HERE}/experiments/{EXPERIMENT}.html",
     "two runs": "compare/reference-smoke--smoke.html",
@@ -258,6 +259,36 @@ def test_a_mark_on_a_path_over_level_sets_is_named(page):
     assert per_unit[0] == pytest.approx(per_unit[1], rel=0.01)
     legend = page.get_by_role("list", name="Series")
     expect(legend).to_contain_text("no gain left for working set {1, 3}")
+
+
+def test_notes_dashes_and_the_whole_legend_of_a_figure_are_shown(page):
+    page.goto(PAGES["notes"])
+    left, right = page.locator("#panels .plot").all()
+    expect(left.locator(".annotation")).to_contain_text("44 % planned")
+    expect(right.locator(".annotation")).to_contain_text("21.8")
+    lines = right.locator(".scatterlayer .js-line").all()
+    dashes = {style.partition("stroke-dasharray: ")[2].partition(";")[0] for style in styles_of(lines)}
+    assert len(dashes - {""}) == 4, "the looks differ by their dashes alone"
+    legend = page.get_by_role("list", name="Series")
+    for name in ("planned", "within 1 ± η", "Adult, the paper's", "below", "95 % interval"):
+        expect(legend).to_contain_text(name)
+    expect(page.locator("#below")).to_contain_text("Web: not run")
+    expect(page.locator(".panel h2").last).to_contain_text("∝ n0.8")
+
+
+def styles_of(lines):
+    return [line.get_attribute("style") or "" for line in lines]
+
+
+def test_flagged_runs_are_marked_and_an_axis_has_its_name(page):
+    page.goto("reference-smoke/joachims2006/experiments/adult-C.html")
+    expect(page.get_by_text("Crossed marks are runs flagged for other load")).to_be_visible()
+    expect(page.locator("#plot .legend")).to_contain_text("flagged for other load")
+    expect(page.locator("#plot .xtitle")).to_contain_text("C (n times")
+    expect(page.get_by_role("button", name="Filter: C", exact=True).first).to_be_visible()
+    expect(page.get_by_text("fitted power laws")).to_have_count(0)
+    page.goto(PAGES["experiment"])
+    expect(page.locator("#plot .legend")).not_to_contain_text("flagged")
 
 
 def test_tables_are_there_without_scripts(browser, site):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
-from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, table
+from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, noted_figure, table
 from support import PROJECT, ran, rows_of, write_rows
 from svmrepro.workflow import archives
 from svmrepro.workflow.analysis.parquet import write_parquet
@@ -18,7 +18,7 @@ from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.site.pages import templates, write_site
-from svmrepro.workflow.site.records import packed_records, run_records, script
+from svmrepro.workflow.site.records import columns, packed_records, run_records, script
 from svmrepro.workflow.site.run_folders import expand, unfinished
 from svmrepro.workflow.site.shown_run import read_folder
 from svmrepro.workflow.site.tables_from_html import parse_table, read_table
@@ -57,6 +57,31 @@ def test_a_table_of_the_site_can_be_sorted():
     assert re.findall('data-order="(.*?)"', page)[:6] == ["1605", "0.02", "0.400", "800", "", ""]
     # The first cell is not left blank where it repeats the one above, nor are cells merged.
     assert page.count("adult &amp; &lt;web&gt;</td>") == 2 and page.count("repeated") == 1
+
+
+def test_bounds_are_sorted_among_numbers():
+    order = templates().filters["order"]
+    texts = ["< 0.0001", "0.0001", "0.0020", "> 0.5", "1,605", "> 2,000"]
+    assert sorted(texts, key=lambda text: float(order(text))) == texts
+    assert [order(text) for text in ("–", "<", "\N{MINUS SIGN}3", "1,605")] == ["", "", "-3", "1605"]
+
+
+def test_a_point_has_the_name_of_its_axis():
+    (point,) = (each["header"] for each in columns("eps") if each["key"] == "point")
+    assert point == "ε" and '"axis":"C (n times' in script([], "C_total")
+    axes = {
+        each.name: each.axis
+        for paper in read_folder(REFERENCE / "smoke").papers
+        for each in paper.experiments.values()
+    }
+    assert axes["adult-C"] == "C_total" and axes["adult-eps"] == "eps"
+
+
+def test_a_site_of_one_run_compares_nothing(run, tmp_path):
+    write_site([run], tmp_path / "site")
+    page = (tmp_path / "site" / "history.html").read_text(encoding="utf-8")
+    assert "There is only one run here" in page
+    assert "differs" not in page and "judged differently" not in page and "beside each other, the" not in page
 
 
 def test_every_committed_table_is_read_whole():
@@ -171,7 +196,29 @@ def test_the_numbers_of_a_figure_are_those_drawn():
     assert series["low"] == pytest.approx([0.9, 1.8]) and series["high"] == pytest.approx([1.3, 2.4])
     assert (line["name"], line["mode"], line["y"]) == ("", "lines", [3, 4])
     assert vertical["x"] == [500, 500] and vertical["y"] == pytest.approx(panel["y"]["range"])
-    assert panel["notes"] == [{"x": 500, "y": 2, "text": "n^1.08"}]
+    assert panel["notes"] == [
+        {"x": 500, "y": 2, "text": "n^1.08", "align": ["left", "baseline"], "shift": [0, 0]}
+    ]
+
+
+def test_dashes_sizes_notes_and_what_stands_beside_the_series_are_kept():
+    drawn = noted_figure()
+    drawn.draw_without_rendering()
+    content = json.loads(to_json(drawn))
+    left, right = content["panels"]
+    assert [each["name"] for each in left["bars"]] == ["planned"]
+    (note,) = left["notes"]
+    assert (note["x"], note["y"]) == (1.96, 10) and note["text"] == "2 runs,\n44 % planned"
+    assert right["spans"] == [{"name": "within 1 ± η", "left": 1, "right": 2, "colour": "#eef1f4"}]
+    *lines, square, dot, hollow, arrow = right["series"]
+    assert [each["line"] for each in lines] == ["1,1.2", "5,2", "--", ":"]
+    assert (square["size"], dot["size"]) == (4.5, 1.6), "a point is half as large as a circle"
+    assert hollow["name"] == "Adult, the paper's", "the legend tells sets apart that share a label"
+    assert (arrow["x"], arrow["y"], arrow["shift"], arrow["name"]) == ([1], [0], 6, "below")
+    (value,) = right["notes"]
+    assert (value["x"], value["y"], value["shift"], value["text"]) == (1, 0, [0, 8], "\N{MINUS SIGN}21.8")
+    assert right["aside"] == "∝ n^0.8" and content["notes"] == ["Web: not run", "A limit."]
+    assert [each["name"] for each in content["legend"]] == ["95 % interval"]
 
 
 def test_a_map_is_kept_cell_by_cell_and_level_sets_as_few_points():
@@ -182,17 +229,21 @@ def test_a_map_is_kept_cell_by_cell_and_level_sets_as_few_points():
     (mesh,) = cells["cells"]
     assert (mesh["x"], mesh["y"]) == ([0.5, 1.5, 0.5, 1.5, 2.5], [0.5, 0.5, 1.5, 1.5, 1.5])
     assert mesh["value"] == [1, 2, 4, 5, 6] and {*mesh["width"], *mesh["height"]} == {1}
-    assert len(set(mesh["colour"])) == 5 and cells["notes"] == [{"x": 0.5, "y": 0.5, "text": "1"}]
+    assert len(set(mesh["colour"])) == 5
+    (note,) = cells["notes"]
+    assert (note["x"], note["y"], note["text"]) == (0.5, 0.5, "1")
     levels, spent = path["contours"]
     assert levels["x"].count(None) == 1 and len(levels["x"]) < 150
     radii = {round(np.hypot(x, y), 2) for x, y in zip(levels["x"], levels["y"], strict=True) if x is not None}
     assert radii == {0.5, 0.8}
-    assert (spent["name"], spent["line"]) == ("no gain", "--") and len(spent["x"]) <= 3
+    assert (spent["name"], spent["line"]) == ("no gain", "4,2") and len(spent["x"]) <= 3
     assert [(each["name"], each["mode"]) for each in path["series"]] == [("", "lines"), ("end", "markers")]
     assert path["equal"] and path["x"]["label"] == "β₁ / √2"
     drawn = figure()
     drawn.draw_without_rendering()
-    assert not {"equal", "cells", "contours"} & json.loads(to_json(drawn))["panels"][0].keys()
+    assert (
+        not {"aside", "equal", "spans", "cells", "contours"} & json.loads(to_json(drawn))["panels"][0].keys()
+    )
 
 
 def test_every_link_leads_to_a_file(site):

@@ -11,14 +11,21 @@ has to describe itself twice. A panel is a dictionary with
 ``series``
     Marks and lines of one look: ``name`` (from the legend, or ""), ``x``, ``y``, ``low`` and ``high`` (ends
     of the vertical 95 % intervals, or empty), ``mode`` ("markers", "lines" or "lines+markers"), and the look.
+    In a look ``line`` is "-", "--", ":", "-." or the lengths of dashes and gaps in widths of the line, such
+    as "4,1.2"; ``size`` is that of a marker in points, and ``shift`` how far it stands right of its place.
     A null separates two lines.
 ``bars``
     Histograms: ``name``, ``left``, ``width``, ``height``, ``colour``.
 ``notes``
-    Texts within the panel: ``x``, ``y``, ``text``.
+    Texts within the panel: ``x``, ``y``, ``text`` (of one or more lines), ``align`` (horizontal and vertical
+    alignment) and ``shift`` (points to the right and upwards).
 
 Some panels have more:
 
+``aside``
+    The title at the right, such as the law of a guide.
+``spans``
+    Bands across the panel's height: ``name``, ``left``, ``right``, ``colour``.
 ``equal``
     True if a unit is as long on both axes.
 ``cells``
@@ -27,16 +34,22 @@ Some panels have more:
 ``contours``
     Level sets: ``name``, ``x``, ``y`` with a null between two curves, and the look of a line. Points that lie
     on a straight line of the picture are left out.
+
+Beside the panels, ``notes`` has the title of the legend, by lines, and ``legend`` its entries that no series
+has, such as that for intervals: ``name`` and look.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection, QuadMesh
@@ -45,7 +58,9 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import StepPatch
+from matplotlib.patches import Patch, Rectangle, StepPatch
+from matplotlib.text import Annotation, Text
+from matplotlib.transforms import Transform
 
 _MATHEMATICS = re.compile(r"\$([^$]*)\$")
 _ABSENT = ("None", "none", " ", "", None)
@@ -57,36 +72,64 @@ GUIDE = "_guide"
 def to_json(figure: Figure) -> str:
     """Return the numbers of a figure as JSON; it must have been drawn before, so that its ticks are final."""
     legends = [*figure.legends, *(legend for axes in figure.axes if (legend := axes.get_legend()))]
-    known = [
+    entries = [
         (text.get_text(), handle)
         for legend in legends
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True)
-        if isinstance(handle, Line2D)
     ]
-    panels = [_panel(axes, known, figure) for axes in figure.axes if axes.get_visible()]
-    return json.dumps({"panels": panels}, separators=(",", ":"), allow_nan=False) + "\n"
+    panels = [_panel(axes, entries, figure) for axes in figure.axes if axes.get_visible()]
+    notes = [line for legend in legends for line in _lines(legend.get_title().get_text()) if line]
+    kinds = ("series", "bars", "spans", "contours")
+    used = {each["name"] for panel in panels for kind in kinds for each in panel.get(kind, ())}
+    others = [
+        {"name": name, **_look(handle)}
+        for text, handle in entries
+        if isinstance(handle, Line2D) and (name := _plain(text)) and name not in used
+    ]
+    content = {"panels": panels, "notes": notes, "legend": others}
+    return json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def _panel(axes: Axes, known: Sequence[tuple[str, Line2D]], figure: Figure) -> dict[str, Any]:
+def _panel(axes: Axes, entries: Sequence[tuple[str, Artist | None]], figure: Figure) -> dict[str, Any]:
+    known = [(text, handle) for text, handle in entries if isinstance(handle, Line2D)]
     title = axes.get_title(loc="left") or axes.get_title()
     drawn = (each for each in axes.containers if isinstance(each, BarContainer) and each.patches)
-    bars = [_bars(container) for container in drawn]
-    bars += [_steps(patch) for patch in axes.patches if isinstance(patch, StepPatch)]
+    bars = [_bars(container, entries) for container in drawn]
+    bars += [_steps(patch, known) for patch in axes.patches if isinstance(patch, StepPatch)]
     cells = [_mesh(each) for each in axes.collections if isinstance(each, QuadMesh)]
     contours = [_contour(each, known) for each in axes.collections if isinstance(each, ContourSet)]
-    more = {"equal": axes.get_aspect() == 1.0, "cells": cells, "contours": contours}
+    spans = [_span(each) for each in axes.patches if isinstance(each, Rectangle) and _is_span(axes, each)]
+    more = {
+        "aside": _plain(axes.get_title(loc="right")),
+        "equal": axes.get_aspect() == 1.0,
+        "spans": spans,
+        "cells": cells,
+        "contours": contours,
+    }
     return {
         "title": ", ".join(_plain(line.rstrip(",")) for line in title.splitlines()),
         "x": _axis(axes.xaxis, axes.get_xlim(), figure.get_supxlabel()),
         "y": _axis(axes.yaxis, axes.get_ylim(), figure.get_supylabel()),
         "series": _series(axes, known),
         "bars": bars,
-        "notes": [
-            {"x": _number(text.get_position()[0]), "y": _number(text.get_position()[1]), "text": said}
-            for text in axes.texts
-            if text.get_transform() == axes.transData and (said := _plain(text.get_text()))
-        ],
+        "notes": [_note(axes, text) for text in axes.texts if text.get_text().strip()],
         **{key: value for key, value in more.items() if value},
+    }
+
+
+def _note(axes: Axes, text: Text) -> dict[str, Any]:
+    """Return a text with the place in the units of the axes, also if it was given as a share of the panel."""
+    shift: Any = (0, 0)
+    if isinstance(text, Annotation):
+        (x, y), shift = text.xy, text.xyann
+    else:
+        x, y = _in_data(axes, text.get_transform(), *text.get_position()) or (math.nan, math.nan)
+    return {
+        "x": _number(x),
+        "y": _number(y),
+        "text": "\n".join(_lines(text.get_text())),
+        "align": [text.get_horizontalalignment(), text.get_verticalalignment()],
+        "shift": [*map(_number, shift)],
     }
 
 
@@ -94,12 +137,12 @@ def _axis(axis: Axis, limits: tuple[float, float], shared: str) -> dict[str, Any
     low, high = sorted(limits)
     texts = [label.get_text() for label in axis.get_ticklabels()]
     ticks = [
-        (_number(place), _plain(text))
+        (_number(place), "\n".join(_lines(text)))
         for place, text in zip(axis.get_majorticklocs(), texts, strict=False)
         if low <= place <= high and text
     ]
     return {
-        "label": "\n".join(map(_plain, (axis.get_label_text() or shared).splitlines())),
+        "label": "\n".join(_lines(axis.get_label_text() or shared)),
         "scale": axis.get_scale(),
         "range": [_number(end) for end in limits],
         "ticks": ticks,
@@ -116,8 +159,9 @@ def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, A
         if id(line) in caps or not (points := list(_points(axes, line))):
             continue
         ends = _ends(intervals.get(id(line)), len(points))
-        entry = {"name": _name(line, known), **_look(line), "x": [], "y": [], "low": [], "high": []}
-        entry = found.setdefault((*_look(line).values(), entry["name"], bool(ends)), entry)
+        look = {**_look(line), "shift": _shift(axes, line.get_transform()) or 0.0}
+        entry = {"name": _name(line, known), **look, "x": [], "y": [], "low": [], "high": []}
+        entry = found.setdefault((*look.values(), entry["name"], bool(ends)), entry)
         if entry["x"] and "lines" in entry["mode"]:
             for column in ("x", "y", *(("low", "high") if ends else ())):
                 entry[column].append(None)
@@ -131,16 +175,51 @@ def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, A
 def _points(axes: Axes, line: Line2D) -> Iterator[tuple[float | None, float | None]]:
     """Yield the points of a line in the units of its axes; a line across the panel ends at its limits."""
     xs, ys = (np.asarray(values, dtype=float) for values in line.get_data())
-    if line.get_transform() == axes.get_xaxis_transform(which="grid"):
-        ys = np.interp(ys, (0, 1), axes.get_ylim())
-    elif line.get_transform() == axes.get_yaxis_transform(which="grid"):
-        xs = np.interp(xs, (0, 1), axes.get_xlim())
-    elif line.get_transform() != axes.transData:
+    if (placed := _in_data(axes, line.get_transform(), xs, ys)) is None:
         return
+    xs, ys = placed
     if line.get_drawstyle() == "steps-post":
         xs, ys = np.repeat(xs, 2)[1:], np.repeat(ys, 2)[:-1]
     for x, y in zip(xs, ys, strict=True):
         yield _number(x), _number(y)
+
+
+def _in_data(axes: Axes, transform: Transform, xs: Any, ys: Any) -> tuple[Any, Any] | None:
+    """Return points in the units of the axes; None if they are given in other units than theirs or shares."""
+    xs, ys = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
+    if _shift(axes, transform) is not None:
+        return xs, ys
+    for known, across, up in (
+        (axes.get_xaxis_transform(which="grid"), False, True),
+        (axes.get_yaxis_transform(which="grid"), True, False),
+        (axes.transAxes, True, True),
+    ):
+        if transform == known:
+            return _of_shares(axes.xaxis, xs) if across else xs, _of_shares(axes.yaxis, ys) if up else ys
+    return None
+
+
+def _of_shares(axis: Axis, shares: Any) -> Any:
+    """Return the places at shares of an axis, exactly at its ends."""
+    low, high = axis.get_view_interval()
+    scale = axis.get_transform()
+    start, end = scale.transform(np.array([low, high], dtype=float))
+    between = scale.inverted().transform(start + shares * (end - start))
+    return np.where(shares == 0, low, np.where(shares == 1, high, between))
+
+
+def _shift(axes: Axes, transform: Transform) -> float | None:
+    """Return how many points to the right a transform moves what is given in the units of the axes.
+
+    It is None for a transform of something else.
+    """
+    if transform == axes.transData:
+        return 0.0
+    ends = np.transpose([axes.get_xlim(), axes.get_ylim()])
+    moved = transform.transform(ends) - axes.transData.transform(ends)
+    figure: Any = axes.figure
+    same = np.isfinite(moved).all() and np.ptp(moved, axis=0).max() < 1e-6
+    return round(float(moved[0, 0]) * 72 / figure.dpi, 3) if same else None
 
 
 def _ends(bars: LineCollection | None, count: int) -> list[tuple[float | None, float | None]]:
@@ -159,21 +238,42 @@ def _look(line: Line2D) -> dict[str, Any]:
         "mode": "+".join(["lines"] * drawn + ["markers"] * marked) or "none",
         "colour": to_hex(line.get_markeredgecolor() if marked and not drawn else line.get_color()),
         "marker": str(marker) if marked else "",
-        "line": style if isinstance(style, str) and drawn else "",
+        # A point is a circle of half the size.
+        "size": round(line.get_markersize() * (0.5 if marker == "." else 1.0), 3) if marked else 0.0,
+        "line": _dashes(vars(line)["_unscaled_dash_pattern"][1]) if drawn else "",
         "hollow": marked and (str(face) in _ABSENT or to_hex(face) == "#ffffff"),
         "opacity": 1.0 if (alpha := line.get_alpha()) is None else float(alpha),
     }
 
 
+def _dashes(lengths: Sequence[float] | None) -> str:
+    """Return the sign of a style of lines, or the lengths of its dashes and gaps in widths of the line."""
+    if not lengths:
+        return "-"
+    patterns = {
+        "--": mpl.rcParams["lines.dashed_pattern"],
+        ":": mpl.rcParams["lines.dotted_pattern"],
+        "-.": mpl.rcParams["lines.dashdot_pattern"],
+    }
+    for sign, pattern in patterns.items():
+        if np.array_equal(lengths, pattern):
+            return sign
+    return ",".join(f"{length:g}" for length in lengths)
+
+
 def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
-    """Return the text of the legend's entry with the look of a line, or of its nearest look; "" if none."""
+    """Return the text of the legend's entry with the look of a line, or of its nearest look; "" if none.
+
+    A line's own label is preferred to the nearest look, but not to the same one: it may be of many lines.
+    """
     look = _look(line)
     own = str(line.get_label())
     if own == GUIDE:
         return ""
-    if not own.startswith("_") and (said := _plain(own)):
-        return said
-    for keys in (("colour", "marker", "line", "hollow"), ("colour", "marker", "hollow"), ("colour", "line")):
+    same = ("colour", "marker", "line", "hollow")
+    for keys in (same, ("colour", "marker", "hollow"), ("colour", "line")):
+        if keys != same and not own.startswith("_") and (said := _plain(own)):
+            return said
         if not any(look[key] for key in keys[1:3]):
             continue
         alike = [text for text, handle in known if all(_look(handle)[key] == look[key] for key in keys)]
@@ -186,21 +286,38 @@ def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
     return ""
 
 
-def _bars(container: BarContainer) -> dict[str, Any]:
+def _bars(container: BarContainer, entries: Iterable[tuple[str, Artist | None]]) -> dict[str, Any]:
     patches = container.patches
     left, width, height = zip(*((p.get_x(), p.get_width(), p.get_height()) for p in patches), strict=True)
-    return _histogram(left, width, height, patches[0].get_facecolor())
+    colour = to_hex(patches[0].get_facecolor())
+    known = [(said, each) for said, each in entries if isinstance(each, Patch)]
+    alike = [said for said, each in known if to_hex(each.get_facecolor()) == colour]
+    return _histogram(alike, left, width, height, colour)
 
 
-def _steps(patch: StepPatch) -> dict[str, Any]:
+def _steps(patch: StepPatch, known: Sequence[tuple[str, Line2D]]) -> dict[str, Any]:
     values, edges, _ = patch.get_data()
-    return _histogram(edges[:-1], np.diff(edges), values, patch.get_edgecolor())
+    colour = to_hex(patch.get_edgecolor())
+    alike = [said for said, handle in known if _look(handle)["colour"] == colour]
+    return _histogram(alike, edges[:-1], np.diff(edges), values, colour)
 
 
-def _histogram(left: Any, width: Any, height: Any, colour: Any) -> dict[str, Any]:
+def _histogram(names: Sequence[str], left: Any, width: Any, height: Any, colour: str) -> dict[str, Any]:
     numbers = {"left": left, "width": width, "height": height}
     shown = {key: [*map(_number, values)] for key, values in numbers.items()}
-    return {"name": "", **shown, "colour": to_hex(colour)}
+    return {"name": _plain(names[0]) if len(names) == 1 else "", **shown, "colour": colour}
+
+
+def _is_span(axes: Axes, patch: Rectangle) -> bool:
+    return bool(patch.get_data_transform() == axes.get_xaxis_transform(which="grid"))
+
+
+def _span(patch: Rectangle) -> dict[str, Any]:
+    label = str(patch.get_label())
+    left, right = patch.get_x(), patch.get_x() + patch.get_width()
+    colour = to_hex(patch.get_facecolor())
+    name = "" if label.startswith("_") else _plain(label)
+    return {"name": name, "left": _number(left), "right": _number(right), "colour": colour}
 
 
 def _mesh(mesh: QuadMesh) -> dict[str, Any]:
@@ -221,7 +338,10 @@ def _contour(drawn: ContourSet, known: Sequence[tuple[str, Line2D]]) -> dict[str
     """Return the curves of all levels; they have one look."""
     styles: Any = drawn.get_linestyle()
     colours: Any = drawn.get_edgecolor()
-    look = {"colour": to_hex(colours[0]), "line": "--" if styles[0][1] else "-"}
+    widths: Any = drawn.get_linewidth()
+    # Unlike those of a line, its dashes are in points.
+    dashes = [round(length / widths[0], 3) for length in styles[0][1] or ()]
+    look = {"colour": to_hex(colours[0]), "line": _dashes(dashes)}
     columns: dict[str, list[float | None]] = {"x": [], "y": []}
     pixels = drawn.axes.transData
     for path in drawn.get_paths():
@@ -236,6 +356,10 @@ def _contour(drawn: ContourSet, known: Sequence[tuple[str, Line2D]]) -> dict[str
 def _number(value: Any) -> float | None:
     """Return a number for JSON: nine digits, None if it is not finite."""
     return float(f"{float(value):.9g}") if np.isfinite(value) else None
+
+
+def _lines(text: str) -> list[str]:
+    return [*map(_plain, text.splitlines())]
 
 
 def _plain(text: str) -> str:
@@ -255,6 +379,8 @@ def _symbols(formula: str) -> str:
         (r"\beta", "β"),
         (r"\gamma", "γ"),
         (r"\varepsilon", "ε"),
+        (r"\epsilon", "ε"),
+        (r"\propto", "∝"),
         (r"\mu", "μ"),
         (r"\sqrt", "√"),
         (r"\tilde g", "g\N{COMBINING TILDE}"),

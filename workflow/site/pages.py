@@ -168,7 +168,7 @@ class Site:
         for experiment in paper.experiments.values():
             where = f"{here}/experiments/{experiment.name}"
             self._page(f"{where}.html", "experiment.html", experiment=experiment, **known)
-            atomic_write(self.folder / f"{where}.js", script(experiment.records))
+            atomic_write(self.folder / f"{where}.js", script(experiment.records, experiment.axis))
 
     # -- two runs -----------------------------------------------------------------------------------
 
@@ -269,8 +269,14 @@ def _rows(section: TableSection) -> Iterator[list[tuple[Column, Cell, str]]]:
 
 def _order(text: str) -> str:
     """Return the number by which a cell is sorted; "" if it has none."""
-    found = _NUMBER.match(text)
-    return found[0].replace(",", "").replace("\N{MINUS SIGN}", "-") if found else ""
+    bound, number = (text[0], text[1:].lstrip()) if text[:1] in ("<", ">") else ("", text)
+    found = _NUMBER.match(number)
+    if not found:
+        return ""
+    plain = found[0].replace(",", "").replace("\N{MINUS SIGN}", "-")
+    # A bound comes before or after the same number, but not beyond the next one.
+    beyond = {"<": -1e-6, ">": 1e-6}.get(bound)
+    return plain if beyond is None else repr(float(plain) + beyond * abs(float(plain)))
 
 
 def _data(value: Any) -> Markup:

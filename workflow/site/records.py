@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from svmrepro.workflow.analysis.curves import AXES
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.figures.style import distinct_looks
@@ -35,6 +36,9 @@ QUANTITIES = {
     "noise.frequency_mhz": "frequency, MHz",
 }
 """Numbers of a measurement that the site lists and plots."""
+
+POINTS = {"C": "C", "C_total": "C", "eps": "ε"}
+"""Axis of an experiment -> name of its points."""
 
 _FIXED = ("contender", "n", "point", "seed", "repeat", "status", "reason", "flagged")
 
@@ -62,9 +66,10 @@ class Record:
         return [*fixed, *(self.numbers.get(name) for name in QUANTITIES)]
 
 
-def columns() -> list[dict[str, str]]:
-    """Return key and header of each column of `Record.row`."""
+def columns(axis: str = "") -> list[dict[str, str]]:
+    """Return key and header of each column of `Record.row`; a point is a value of the experiment's axis."""
     headers = {name: name for name in _FIXED} | {"flagged": "flagged for"} | QUANTITIES
+    headers["point"] = POINTS.get(axis, "point")
     return [{"key": key, "header": header} for key, header in headers.items()]
 
 
@@ -123,7 +128,7 @@ def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
     return found
 
 
-def script(records: Sequence[Record]) -> str:
+def script(records: Sequence[Record], axis: str = "") -> str:
     """Return the records as a classic script: modules and requests do not work from disk.
 
     A line that several records share is stored once.
@@ -133,7 +138,8 @@ def script(records: Sequence[Record]) -> str:
     names = {record.contender: display_name(record.contender) for record in records}
     shown = [[place, text] for place, text in lines]
     looks = {label: [look.colour, look.marker] for label, look in distinct_looks(names).items()}
-    content = {"columns": columns(), "rows": rows, "lines": shown, "names": names, "looks": looks}
+    content = {"columns": columns(axis), "rows": rows, "lines": shown, "names": names, "looks": looks}
+    content["axis"] = AXES.get(axis, "")
     # Nothing may look like the end of a script element.
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
     return f"window.svmreproRecords = {text};\n"

@@ -94,6 +94,8 @@ class ShownFigure:
     picture: Path
     experiments: tuple[str, ...]
     panels: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+    legend: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,13 @@ class ShownExperiment:
     title: str
     records: Sequence[Record]
     laws: Sequence[Mapping[str, Any]] = ()
+    axis: str = ""  # C, C_total or eps; "" if none is known
+
+    @property
+    def drawn_laws(self) -> Sequence[Mapping[str, Any]]:
+        """The fitted lines, if the records are drawn over their size."""
+        sizes, points = ({getattr(each, key) for each in self.records} for key in ("n", "point"))
+        return self.laws if len(points) == 1 < len(sizes) else ()
 
     @property
     def count(self) -> str:
@@ -340,8 +349,9 @@ class ShownRun(_Tallied):
                 or self._checked.get((name, each), [])
             )
             if records:
-                title = known.experiments[each].title if known and each in known.experiments else each
-                experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()))
+                configured = known.experiments.get(each) if known else None
+                title, axis = (configured.title, configured.axis or "") if configured else (each, "")
+                experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()), axis)
         repeated = Counter(each.title for each in experiments.values())
         experiments = {
             each.name: replace(each, title=f"{each.title}: {each.name}") if repeated[each.title] > 1 else each
@@ -372,7 +382,8 @@ class ShownRun(_Tallied):
             return []
         found = []
         for path in _ordered((self.figures_folder / paper).glob("*.svg"), known):
-            artefact, numbers = known.get(path.stem), path.with_suffix(".json")
+            artefact, file = known.get(path.stem), path.with_suffix(".json")
+            numbers = _json(file) if file.is_file() else {}
             found.append(
                 ShownFigure(
                     name=path.stem,
@@ -380,7 +391,9 @@ class ShownRun(_Tallied):
                     caption=artefact.caption if artefact else "",
                     picture=path,
                     experiments=artefact.experiments if artefact and artefact.measured else (),
-                    panels=_json(numbers).get("panels", ()) if numbers.is_file() else (),
+                    panels=numbers.get("panels", ()),
+                    notes=numbers.get("notes", ()),
+                    legend=numbers.get("legend", ()),
                 )
             )
         return found

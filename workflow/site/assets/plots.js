@@ -1,9 +1,15 @@
 // Figures by Plotly: zoom, and the numbers behind a mark.
 "use strict";
 const SYMBOLS = { o: "circle", s: "square", "^": "triangle-up", v: "triangle-down", "<": "triangle-left", ">": "triangle-right",
-  D: "diamond", d: "diamond-tall", P: "cross", X: "x", "*": "star", p: "pentagon", h: "hexagon", "|": "line-ns-open", _: "line-ew-open", x: "x-thin-open" };
+  D: "diamond", d: "diamond-tall", P: "cross", X: "x", "*": "star", p: "pentagon", h: "hexagon", "|": "line-ns-open", _: "line-ew-open", x: "x-thin-open",
+  7: "triangle-down" }; // a caret, as Matplotlib counts them
 const symbolOf = (each) => { const name = SYMBOLS[each.marker] ?? "circle"; return each.hollow && !name.endsWith("-open") ? `${name}-open` : name; };
 const DASHES = { "-": "solid", "--": "dash", ":": "dot", "-.": "dashdot" };
+// Lengths of dashes and gaps are in widths of the line.
+const dashOf = (line, width) => DASHES[line] ?? (/^[\d.,]+$/.test(line) ? line.split(",").map((length) => `${(length * width).toFixed(1)}px`).join(",") : "solid");
+// Markers are as large to each other as in print; older figures have no sizes.
+const sizeOf = (each) => (each.size ? Math.min(15, Math.max(3, 1.78 * each.size)) : 8);
+const PIXELS = 96 / 72; // a point
 const colours = () => {
   // A colour as the browser resolved it, for the present theme.
   const probe = document.body.appendChild(document.createElement("span"));
@@ -32,7 +38,7 @@ const ticks = (low, high, most = 9) => {
   const powers = [...Array(Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 5).keys()].map((place) => Math.floor(Math.log10(low)) - 2 + place);
   return powers.flatMap((power) => steps.map((step) => Number(`${step}e${power}`)));
 };
-const tickText = (value) => (value >= 1e5 || value < 1e-3 ? `${value.toExponential().replace(/^1e/, "10<sup>").replace(/^([25])e/, "$1·10<sup>").replace("+", "").replace("-", "−")}</sup>` : value.toLocaleString("en", { maximumFractionDigits: 4 }));
+const tickText = (value) => (value >= 1e5 || value < 1e-3 ? `${value.toExponential().replace(/^1e/, "10<sup>").replace(/^([235])e/, "$1·10<sup>").replace("+", "").replace("-", "−")}</sup>` : value.toLocaleString("en", { maximumFractionDigits: 4 }));
 const logTicks = (low, high, most) => { const at = ticks(low, high, most); return { tickmode: "array", tickvals: at, ticktext: at.map(tickText) }; };
 const raised = (text) => text.replace(/\^(\S+)/g, "<sup>$1</sup>");
 const axisOf = (title, type, more = {}) => {
@@ -52,8 +58,12 @@ const said = (value, digits = 5) => (value == null ? "–" : (Number(value) + 0)
 // A panel of drawn numbers, see workflow/figures/drawn_data.py.
 const panelTraces = (panel) => {
   const traces = [];
+  for (const each of panel.spans ?? []) {
+    const [low, high] = panel.y.range;
+    traces.push({ x: [each.left, each.right, each.right, each.left], y: [low, low, high, high], mode: "none", type: "scatter", fill: "toself", fillcolor: shade(each.colour), hoverinfo: "skip" });
+  }
   for (const each of panel.contours ?? [])
-    traces.push({ x: each.x, y: each.y, mode: "lines", type: "scatter", hoverinfo: "skip", line: { color: shade(each.colour), width: 1, dash: DASHES[each.line] } });
+    traces.push({ x: each.x, y: each.y, mode: "lines", type: "scatter", hoverinfo: "skip", line: { color: shade(each.colour), width: 1, dash: dashOf(each.line, 1.5) } });
   // The basic bundle of Plotly has no heat map.
   for (const each of panel.cells ?? [])
     traces.push({ type: "bar", x: each.x, y: each.height, base: each.y.map((y, at) => y - each.height[at] / 2), width: each.width,
@@ -61,9 +71,11 @@ const panelTraces = (panel) => {
       customdata: cellRows(panel, each).map(([x, y, value]) => `${nameOf(panel.x)} ${said(x)}, ${nameOf(panel.y)} ${said(y)}: ${said(value)}`) });
   for (const each of panel.series) {
     const colour = shade(each.colour);
-    const trace = { x: each.x, y: each.y, mode: each.mode, name: each.name, type: "scatter", opacity: each.opacity, connectgaps: false, cliponaxis: true,
-      line: { color: colour, width: each.mode.includes("markers") ? 1 : 1.6, dash: DASHES[each.line] ?? "solid" },
-      marker: { symbol: symbolOf(each), size: 8, color: colour, line: { width: symbolOf(each).endsWith("-open") ? 1.5 : 0, color: colour } },
+    const trace = { x: each.x, y: each.y, mode: each.mode, name: each.name, type: "scatter", opacity: each.opacity, connectgaps: false, cliponaxis: each.marker !== "7",
+      line: { color: colour, width: each.mode.includes("markers") ? 1 : 1.6, dash: dashOf(each.line, 1.6) },
+      marker: { symbol: symbolOf(each), size: sizeOf(each), color: colour, line: { width: symbolOf(each).endsWith("-open") ? 1.5 : 0, color: colour },
+        // Plotly moves a marker where it points to: this one points downwards again when it is turned to the right.
+        ...(each.shift && each.marker === "7" && { symbol: "triangle-right", angle: 90, standoff: PIXELS * each.shift }) },
       // With a template, Plotly would show what is to be skipped.
       ...(each.name || each.mode.includes("markers") ? { hovertemplate: `${each.name ? raised(each.name) + "<br>" : ""}%{customdata}<extra></extra>` } : { hoverinfo: "skip" }) };
     trace.customdata = each.x.map((x, at) => {
@@ -80,6 +92,12 @@ const panelTraces = (panel) => {
       marker: { color: shade(each.colour), opacity: 0.6 }, hovertemplate: "%{x}, %{y}<extra></extra>" });
   return traces;
 };
+// A text in lines of so many letters at most, as far as its words allow.
+const wrap = (text, most) => text.split("\n").map((line) => line.split(" ").reduce((lines, word) => {
+  const longer = `${lines.at(-1)} ${word}`;
+  return lines.length && longer.length <= most ? [...lines.slice(0, -1), longer] : [...lines, word];
+}, []).join("\n")).join("\n");
+const inLines = (text) => raised(text).replaceAll("\n", "<br>");
 const worthOf = (text) => {
   const [, sign, number, power] = text.match(/^([+\u2212-]?)(?:([\d.,]+)(?:\^([\u2212-]?\d+))?)%?$/) ?? [];
   return (sign === "\u2212" || sign === "-" ? -1 : 1) * (power ? Number(number) ** Number(power.replace("\u2212", "-")) : Number(number?.replaceAll(",", "")));
@@ -88,13 +106,16 @@ const nameOf = (axis) => axis.label.split("\n")[0];
 // What a tick says, which in a map is not its place: cells are numbered.
 const worthAt = (axis, place) => { const worth = worthOf(axis.ticks.find(([at]) => Math.abs(at - place) < 1e-6)?.[1] ?? ""); return Number.isFinite(worth) ? worth : place; };
 const cellRows = (panel, cells) => cells.value.map((value, at) => [worthAt(panel.x, cells.x[at]), worthAt(panel.y, cells.y[at]), value]);
-const panelAxis = (axis, most) => {
+// Ticks that say another thing than their place, such as names, are the figure's own.
+const isNamed = (axis) => axis.ticks.some(([at, text]) => !(Math.abs(worthOf(text) - at) <= 1e-6 * Math.abs(at)));
+const LETTER = 6.5; // width in pixels, on average
+const tickLines = (text, beside) => wrap(text, Math.floor(beside / LETTER));
+// `room` is for the title, `beside` for each tick of an upright axis; both in pixels.
+const panelAxis = (axis, most, room, beside) => {
   const range = axis.scale === "log" ? axis.range.map(Math.log10) : axis.range;
-  const lines = axis.label.split("\n");
-  // Ticks that say another thing than their place, such as names, are the figure's own.
-  const named = axis.ticks.some(([at, text]) => !(Math.abs(worthOf(text) - at) <= 1e-6 * Math.abs(at)));
-  const more = { range, ...(named ? { tickvals: axis.ticks.map(([at]) => at), ticktext: axis.ticks.map(([, text]) => raised(text)) } : axis.scale === "log" ? logTicks(...[...axis.range].sort((a, b) => a - b), most) : {}) };
-  return axisOf(lines.join("<br>"), axis.scale === "log" ? "log" : "linear", more);
+  const more = { range, ...(isNamed(axis) ? { tickvals: axis.ticks.map(([at]) => at), ticktext: axis.ticks.map(([, text]) => inLines(beside ? tickLines(text, beside) : text)) } : axis.scale === "log" ? logTicks(...[...axis.range].sort((a, b) => a - b), most) : {}) };
+  const title = wrap(beside ? axis.label.replaceAll("\n", " ") : nameOf(axis), Math.floor(room / LETTER));
+  return axisOf(inLines(title), axis.scale === "log" ? "log" : "linear", more);
 };
 // Small multiples share the axes of their neighbours: an empty label is the first panel's.
 const sharedAxis = (panels, axis, which) => ({ ...axis, label: axis.label || panels.find((each) => each[which].label)?.[which].label || "",
@@ -113,25 +134,58 @@ const drawPanels = () => {
     box.className = "panel";
     const title = document.createElement("h2");
     title.textContent = panel.title;
+    if (panel.aside) {
+      const aside = document.createElement("span");
+      aside.className = "quiet";
+      aside.append(...withPowers(` ${panel.aside}`));
+      title.append(aside);
+    }
     const plot = document.createElement("div");
     plot.className = "plot";
     plot.setAttribute("role", "group");
     plot.setAttribute("aria-label", `${panel.title || "Figure"}: a plot; the table below has its numbers`);
-    box.append(...(panel.title ? [title] : []), plot);
+    box.append(...(title.firstChild ? [title] : []), plot);
     place.append(box);
     const under = new Map((panel.cells ?? []).flatMap((each) => each.x.map((x, at) => [`${x},${each.y[at]}`, each.colour[at]])));
     const inkOn = (colour) => (!colour ? colours().quiet : brightness(colour) < 0.48 ? "#fff" : "#222");
-    const notes = panel.notes.filter((note) => note.x != null && note.y != null).map((note) => ({
-      x: panel.x.scale === "log" ? Math.log10(note.x) : note.x, y: panel.y.scale === "log" ? Math.log10(note.y) : note.y,
-      text: note.text, showarrow: false, font: { size: 10, color: inkOn(under.get(`${note.x},${note.y}`)) } }));
-    const most = plot.clientWidth < 500 ? 5 : 9;
-    const more = { ...(panel.equal && { constrain: "domain" }), ...(panel.cells && { tickfont: { size: 10 } }) };
-    const [x, y] = [{ ...panelAxis(panel.x, most), tickangle: 0, ...more }, { ...panelAxis(panel.y, 7), ...more, ...(panel.equal && { scaleanchor: "x" }) }];
+    const notes = panel.notes.filter((note) => note.x != null && note.y != null).map((note) => noteOf(panel, note, inkOn(under.get(`${note.x},${note.y}`))));
+    const width = plot.clientWidth;
+    const narrow = width < 500;
+    const beside = Math.max(70, (narrow ? 0.33 : 0.28) * width);
+    if (isNamed(panel.y)) {
+      const most = Math.max(...panel.y.ticks.map(([, text]) => tickLines(text, beside).split("\n").length));
+      plot.style.height = `${Math.max(plot.clientHeight, 80 + (narrow ? 13 : 16) * most * panel.y.ticks.length)}px`;
+    }
+    const height = plot.clientHeight;
+    const more = { ...(panel.equal && { constrain: "domain" }), ...((panel.cells || narrow) && { tickfont: { size: 10 } }) };
+    const x = { ...panelAxis(panel.x, narrow ? 5 : 9, width - 90), tickangle: 0, ...more };
+    const y = { ...panelAxis(panel.y, 7, height - 70, beside), ...more, ...(panel.equal && { scaleanchor: "x" }) };
     Plotly.newPlot(plot, panelTraces(panel), layoutOf(x, y, { annotations: notes, barmode: "overlay" }), CONFIG);
     plot.on("plotly_click", ({ points: [point] }) => showPoint(place, panel, point));
   }
-  drawLegend(panels);
+  const more = JSON.parse(document.getElementById("figure-more").textContent);
+  drawLegend(panels, more.legend);
+  // Below the axis of a figure there may be notes on it.
+  const below = new Set(panels.flatMap((panel) => panel.x.label.split("\n").slice(1)));
+  document.getElementById("below").textContent = [...below, ...more.notes].join("\n");
 };
+const noteOf = (panel, note, colour) => {
+  const place = ({ scale }, value) => (scale === "log" ? Math.log10(value) : value);
+  const [x, y] = [place(panel.x, note.x), place(panel.y, note.y)];
+  const [low, high] = panel.x.range.map((end) => place(panel.x, end));
+  const [across, up] = note.align ?? ["center", "center"];
+  // What begins at the right end of the picture would be cut off.
+  const atEnd = across === "left" && (x - low) / (high - low) > 0.97;
+  const [right, above] = note.shift ?? [0, 0];
+  return { x, y, text: inLines(note.text), align: across, xanchor: atEnd ? "right" : across, yanchor: atEnd ? "bottom" : ({ top: "top", center: "middle", center_baseline: "middle" }[up] ?? "bottom"),
+    xshift: PIXELS * right, yshift: PIXELS * above, showarrow: false, borderpad: 0, font: { size: 10, color: colour } };
+};
+const withPowers = (text) => text.split(/(\^\S+)/).map((part) => {
+  if (!part.startsWith("^")) return part;
+  const power = document.createElement("sup");
+  power.textContent = part.slice(1);
+  return power;
+});
 const showPoint = (place, panel, point) => {
   const out = document.getElementById("point");
   out.textContent = [panel.title, point.data.name, point.customdata ?? `${said(point.x)}, ${said(point.y)}`].filter(Boolean).join(" · ") + " ";
@@ -147,28 +201,26 @@ const showPoint = (place, panel, point) => {
 // The outlines of Matplotlib's markers in a box of 12 by 12.
 const OUTLINES = { o: "M2.5 6a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z", s: "M2.5 2.5h7v7h-7z", "^": "M6 2l4.2 7.5H1.8z", v: "M6 10L1.8 2.5h8.4z", "<": "M2 6l7.5-4.2v8.4z", ">": "M10 6L2.5 1.8v8.4z",
   D: "M6 1.5L10.5 6 6 10.5 1.5 6z", d: "M6 1L9 6 6 11 3 6z", P: "M4.5 1.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z", X: "M3.5 1.5L6 4l2.5-2.5 2 2L8 6l2.5 2.5-2 2L6 8l-2.5 2.5-2-2L4 6 1.5 3.5z", x: "M2.5 2.5l7 7M9.5 2.5l-7 7",
-  "*": "M6 1l1.3 3.4 3.7.2-2.9 2.3 1 3.6L6 8.5l-3.1 2 1-3.6L1 4.6l3.7-.2z", p: "M6 1.5l4.3 3.1-1.6 5.1H3.3L1.7 4.6z", h: "M6 1.5l3.9 2.2v4.6L6 10.5 2.1 8.3V3.7z", "|": "M6 1v10", _: "M1.5 6h9" };
+  "*": "M6 1l1.3 3.4 3.7.2-2.9 2.3 1 3.6L6 8.5l-3.1 2 1-3.6L1 4.6l3.7-.2z", p: "M6 1.5l4.3 3.1-1.6 5.1H3.3L1.7 4.6z", h: "M6 1.5l3.9 2.2v4.6L6 10.5 2.1 8.3V3.7z", "|": "M6 1v10", _: "M1.5 6h9",
+  7: "M6 10L1.8 2.5h8.4z", ".": "M4 6a2 2 0 1 0 4 0a2 2 0 1 0-4 0z" };
 const signOf = (looks) => {
   const make = (name, given) => { const made = document.createElementNS("http://www.w3.org/2000/svg", name); for (const [key, value] of Object.entries(given)) made.setAttribute(key, value); return made; };
   const colour = new Set(looks.map((each) => each.colour)).size > 1 ? "currentColor" : shade(looks[0].colour);
   const sign = make("svg", { width: 28, height: 12, "aria-hidden": "true" });
+  if (looks[0].mode === "area") sign.append(make("path", { d: "M4 1h20v10H4z", fill: colour, stroke: "var(--line)" }));
   const line = looks.find((each) => each.mode.includes("lines"));
-  if (line) sign.append(make("path", { d: "M0 6h28", stroke: colour, "stroke-width": 1.6, "stroke-dasharray": { "--": "6 4", ":": "1.5 3", "-.": "6 3 1.5 3" }[line.line] ?? "none" }));
+  if (line) sign.append(make("path", { d: "M0 6h28", stroke: colour, "stroke-width": 1.6, "stroke-dasharray": { "-": "none", "--": "6 4", ":": "1.5 3", "-.": "6 3 1.5 3" }[line.line] ?? dashOf(line.line, 1.6).replaceAll("px", "") }));
   const marked = looks.find((each) => each.marker);
   if (marked) sign.append(make("path", { d: OUTLINES[marked.marker] ?? OUTLINES.o, transform: "translate(8)", stroke: colour, "stroke-width": 1.4, fill: marked.hollow ? "var(--paper)" : colour }));
   return sign;
 };
-const drawLegend = (panels) => {
+const drawLegend = (panels, others) => {
   const named = new Map();
-  for (const each of panels.flatMap((panel) => [...panel.series, ...(panel.contours ?? []).map((curves) => ({ ...curves, mode: "lines" }))])) if (each.name) named.set(each.name, [...(named.get(each.name) ?? []), each]);
+  const looked = (all, mode) => (all ?? []).map((each) => ({ ...each, mode }));
+  for (const each of panels.flatMap((panel) => [...looked(panel.spans, "area"), ...looked(panel.bars, "area"), ...panel.series, ...looked(panel.contours, "lines")]).concat(others)) if (each.name) named.set(each.name, [...(named.get(each.name) ?? []), each]);
   document.getElementById("legend").replaceChildren(...[...named].map(([name, looks]) => {
     const item = document.createElement("li");
-    item.append(signOf(looks), ...name.split(/(\^\S+)/).map((part) => {
-      if (!part.startsWith("^")) return part;
-      const power = document.createElement("sup");
-      power.textContent = part.slice(1);
-      return power;
-    }));
+    item.append(signOf(looks), ...withPowers(name));
     return item;
   }));
 };

@@ -1,7 +1,7 @@
 // The measurements of an experiment: plot, table, and the line of JSON behind each.
 "use strict";
 (() => {
-  const { columns, rows, lines, names, looks } = window.svmreproRecords;
+  const { columns, rows, lines, names, looks, axis: axisLabel } = window.svmreproRecords;
   const laws = JSON.parse(document.getElementById("laws").textContent);
   const at = Object.fromEntries(columns.map(({ key }, place) => [key, place]));
   const FIRST = at.flagged + 1;
@@ -56,16 +56,20 @@
       const own = rows.filter((row) => row[at.contender] === contender && row[y] != null);
       const colour = shade(colourOf(contender));
       return { name: nameOf(contender), type: "scatter", mode: "markers", x: own.map((row) => (axis === "contender" ? nameOf(contender) : row[at[axis]])), y: own.map((row) => row[y]),
-        customdata: own.map((row) => row[LINE]), text: own.map((row) => [`n = ${tick(row[at.n])}`, row[at.point] != null && `point ${said(row[at.point])}`, row[at.seed] != null && `seed ${row[at.seed]}`, row[at.repeat] != null && `repeat ${row[at.repeat]}`, row[at.flagged] && `flagged: ${row[at.flagged]}`, row[at.status] !== "optimal" && row[at.status].replace("_", " ")].filter(Boolean).join(", ")),
+        customdata: own.map((row) => row[LINE]), text: own.map((row) => [`n = ${tick(row[at.n])}`, row[at.point] != null && `${columns[at.point].header} ${said(row[at.point])}`, row[at.seed] != null && `seed ${row[at.seed]}`, row[at.repeat] != null && `repeat ${row[at.repeat]}`, row[at.flagged] && `flagged: ${row[at.flagged]}`, row[at.status] !== "optimal" && row[at.status].replace("_", " ")].filter(Boolean).join(", ")),
         marker: { symbol: own.map((row) => markOf(contender) + (row[at.status] === "optimal" ? "" : "-open")), size: 8, color: colour, opacity: own.map((row) => (fits(row) ? 0.85 : 0.15)) },
         hovertemplate: `<b>%{fullData.name}</b><br>%{text}<br>%{y}<extra></extra>` };
     });
+    const flagged = rows.filter((row) => row[at.flagged] && row[y] != null);
+    if (flagged.length)
+      traces.push({ name: "flagged for other load", type: "scatter", mode: "markers", x: flagged.map((row) => (axis === "contender" ? nameOf(row[at.contender]) : row[at[axis]])), y: flagged.map((row) => row[y]), hoverinfo: "skip",
+        marker: { symbol: "x-thin-open", size: 7, color: colours().ink, line: { width: 1.2 }, opacity: flagged.map((row) => (fits(row) ? 0.85 : 0.15)) } });
     if (key === "cpu_seconds" && axis === "n")
       for (const law of laws) {
         const colour = law.paper ? "#8c8c8c" : colourOf(law.contender);
         traces.push({ name: `${nameOf(law.contender)}${law.paper ? " in the paper" : ""}: n<sup>${law.exponent.toFixed(2)}</sup>`, type: "scatter", mode: "lines", x: law.n, y: law.seconds, hoverinfo: "name", showlegend: law.paper, line: { color: shade(colour), width: 1.5, dash: law.paper ? "dash" : "solid" } });
       }
-    const named = { n: "training examples", point: "point of the axis", contender: "" }[axis];
+    const named = { n: "training examples", point: axisLabel || columns[at.point].header, contender: "" }[axis];
     const places = [...new Set(rows.map((row) => row[at[axis]]))].filter((value) => value > 0);
     const xType = axis === "contender" ? "category" : places.length > 1 && Math.max(...places) / Math.min(...places) > 5 ? "log" : "linear";
     const header = columns[y].header;
