@@ -273,3 +273,14 @@ def test_a_folder_without_results_is_refused_in_one_line(tmp_path, name, said):
     done = ran("svmrepro", "site", tmp_path / name, "--out", tmp_path / "site")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_papers_beyond_the_default_list_have_their_titles():
+    """A reference may hold more papers than a run measures unless told to."""
+    run = read_folder(PROJECT / "results" / "reference" / "default")
+    known = {paper.name: paper for paper in run.papers}
+    assert {"grid", "convergence", "threads"} <= known.keys()
+    assert known["grid"].experiments["adult-grid"].title == "Adult"
+    (figure,) = known["convergence"].figures
+    assert known["grid"].figures[0].caption and known["grid"].figures[0].experiments
+    assert figure.title == "Seconds, and objective against time" and figure.caption and figure.experiments
