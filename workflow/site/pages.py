@@ -245,7 +245,7 @@ def templates() -> Environment:
 
 def _named(run: ShownRun, papers: Sequence[str]) -> ComparedRun:
     """Read a run for a comparison, named as on the site: pages tell no paths of the machine."""
-    return replace(read_run(run.folder, papers), folder=Path(run.slug))
+    return replace(read_run(run.folder, papers).on_data_of(run.config), folder=Path(run.slug))
 
 
 def _both(paper: ShownPaper, other: ShownPaper) -> list[tuple[Any, Any]]:
