@@ -25,7 +25,7 @@ from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
-from svmrepro.workflow.number_text import plural
+from svmrepro.workflow.number_text import plural, signed
 from svmrepro.workflow.site.records import (
     Record,
     json_object,
@@ -62,6 +62,16 @@ class ShownClaim:
     def __getattr__(self, name: str) -> str:
         """Return a column of the row; "" if the folder's version had no such column."""
         return self.fields.get(name, "")
+
+    @property
+    def rule(self) -> str:
+        """The rule, with minus signs."""
+        return signed(self.fields.get("rule", ""))
+
+    @property
+    def earlier_rule(self) -> str:
+        """The first rule, if it was another one, with minus signs."""
+        return signed(self.fields.get("earlier_rule", ""))
 
     @property
     def mentioned(self) -> set[str]:
