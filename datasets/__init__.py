@@ -8,23 +8,23 @@
 ``load`` returns a data set by name and fetches missing files; ``fetch`` only fetches. Raw files are stored
 and verified in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
 
-The modules and packages, from the interface down:
+The modules and packages, from the interface down::
 
-loading            data sets by name
-adult_against_a9a  our encoding of Adult, compared row by row with LIBSVM's
-prepared           parsed arrays cached on disk, their rows and labels checked against the registry
-own_files          a user's own files
-download/          finding, downloading, unpacking and verifying raw files
-readers/           file formats
-encodings          other encodings of the same columns
-generators/        generated data sets
-permutations       random orders of the examples, and nested subsets
-registry/          the data sets that are known by name
-sparse_builder     sparse matrices built piece by piece
-dataset            the types ``Dataset`` and ``ExampleSet``
-yaml_checks        checks of YAML and other structured files, also of the configuration; their messages
-files, errors      atomic writing and checksums; one-line errors
-locks              locks between processes
+    loading            data sets by name
+    adult_against_a9a  our encoding of Adult, compared row by row with LIBSVM's
+    prepared           parsed arrays cached on disk, their rows and labels checked against the registry
+    own_files          a user's own files
+    download/          finding, downloading, unpacking and verifying raw files
+    readers/           file formats
+    encodings          other encodings of the same columns
+    generators/        generated data sets
+    permutations       random orders of the examples, and nested subsets
+    registry/          the data sets that are known by name
+    sparse_builder     sparse matrices built piece by piece
+    dataset            the types Dataset and ExampleSet
+    yaml_checks        checks of YAML and other structured files, also of the configuration; their messages
+    files, errors      atomic writing and checksums; one-line errors
+    locks              locks between processes
 """
 
 from svmrepro.datasets.adult_against_a9a import compare_encoding

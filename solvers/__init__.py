@@ -11,33 +11,33 @@ True
 Importing this package loads no compiled code; the first ``solve`` does. ``SVMClassifier``, an estimator
 based on ``solve``, needs scikit-learn, which is imported on first use.
 
-The modules and packages, in reading order, from what users call to what solvers are built on:
+The modules and packages, in reading order, from what users call to what solvers are built on::
 
-sklearn_classifier   ``SVMClassifier``
-conformance          checks for a solver of your own
-warm_starts          ``solve_grid``: warm starts over kernels, C and tolerances
-driver               ``solve``: slices, limits, progress, clocks
-registry             the solvers by name, with the defaults of their options
-interface            the functions that a solver's module provides
-user_functions       solvers outside this project: by ``package.module:function`` or as entry points
-problem, kernel      the training problem
-solution             the result of a solver
-certificate/         the quality of a solution, from the data alone
-reference_kernels    the certificate's own arithmetic
-metrics              measures on test sets
-source_code          fingerprints of the source
-platt/               SMO and chunking as in Platt's report
-decomposition/       SMO over violating pairs, planning ahead, SVM-light
-cutting_planes/      SVM-perf and OCAS
-linear/              Lagrangian SVM, modified finite Newton, dual coordinate descent
-peers/               solvers from other packages behind the same interface
-caches/              caches of kernel rows, and the layouts of examples from which rows are computed
-passes/              ``X w`` and ``X' c`` over all examples
-quadratic_programs/  dense programs that arise within a solver
-storage/             examples in memory and on disk, and dot products of their rows
-vector_code/         loops over many numbers in vector registers
-compilation/         compilation with numba
-blas_threads         one thread for NumPy's and SciPy's BLAS during ``solve``
+    sklearn_classifier   SVMClassifier
+    conformance          checks for a solver of your own
+    warm_starts          solve_grid: warm starts over kernels, C and tolerances
+    driver               solve: slices, limits, progress, clocks
+    registry             the solvers by name, with the defaults of their options
+    interface            the functions that a solver's module provides
+    user_functions       solvers outside this project: by package.module:function or as entry points
+    problem, kernel      the training problem
+    solution             the result of a solver
+    certificate/         the quality of a solution, from the data alone
+    reference_kernels    the certificate's own arithmetic
+    metrics              measures on test sets
+    source_code          fingerprints of the source
+    platt/               SMO and chunking as in Platt's report
+    decomposition/       SMO over violating pairs, planning ahead, SVM-light
+    cutting_planes/      SVM-perf and OCAS
+    linear/              Lagrangian SVM, modified finite Newton, dual coordinate descent
+    peers/               solvers from other packages behind the same interface
+    caches/              caches of kernel rows, and the layouts of examples from which rows are computed
+    passes/              X w and X' c over all examples
+    quadratic_programs/  dense programs that arise within a solver
+    storage/             examples in memory and on disk, and dot products of their rows
+    vector_code/         loops over many numbers in vector registers
+    compilation/         compilation with numba
+    blas_threads         one thread for NumPy's and SciPy's BLAS during solve
 """
 
 from typing import TYPE_CHECKING, Any

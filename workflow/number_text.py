@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
+
+_NOTHING = re.compile(r"(?<![\w.)\]])-(0(?:\.0*)?)(?![\d.e])")
+"""A zero with a sign, as versions before this one printed it."""
+
+_HYPHEN = re.compile(r"(?<![\w.)\]])-(?=\d)")
+"""A hyphen before a number that is a sign: not in a name, a date or after 1e."""
+
+_SIZE = re.compile(r"(?<=\bn = )\d{4,}\b")
+"""A number of examples without separators, as earlier versions wrote it in reasons."""
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -22,3 +32,13 @@ def significant(value: float, digits: int = 3) -> str:
 def plural(count: int, noun: str) -> str:
     """Format a count with its noun: 1 run, 2 runs."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def signed(text: str) -> str:
+    """Return a text with minus signs in place of hyphens before numbers."""
+    return _HYPHEN.sub("\N{MINUS SIGN}", _NOTHING.sub(r"\1", text))
+
+
+def separated(text: str) -> str:
+    """Return a text with thousands separators in its numbers of examples: n = 16,100."""
+    return _SIZE.sub(lambda found: f"{int(found[0]):,}", text)

@@ -144,6 +144,28 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
         curves.build(found, artefact(panels=panels, x="gamma"))
 
 
+def test_a_figure_tells_what_is_left_out_and_what_has_no_test_part():
+    tested = experiment("set", "C_total", ("accuracy",))
+    found = results(
+        over_C(), tested, experiment("untested", "C_total"), experiment("set-new", "C_total", ("accuracy",))
+    )
+    paper = replace(
+        found.paper, left_out={"big-C": "Big", "big-eps": "Big", "set-C": "Set", "other": "Other"}
+    )
+    shown = replace(
+        artefact(panels=[{"contender": "svmperf"}], x="C_total", y={"of": "performance"}, scale="linear"),
+        experiments=("set", "untested", "set-new"),
+        left_out=("big-C", "set-C"),
+    )
+    with styled():
+        (legend,) = curves.build(replace(found, paper=paper), shown).legends
+    assert legend.get_title().get_text().splitlines()[:3] == [
+        f"Big: not part of the {found.scale} scale",
+        "Untested: has no test part",
+        "Set-new: not part of this run",
+    ]
+
+
 def test_one_example_is_the_common_denominator_of_the_performances():
     shares = (211 / 312, 209 / 312, 158 / 312, 100 / 312)
     column = "performance.accuracy"

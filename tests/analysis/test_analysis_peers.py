@@ -10,7 +10,7 @@ from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.figures import seconds_ratios, style
 from svmrepro.workflow.statistics.intervals import PROCESS_SPREAD
-from svmrepro.workflow.tables import peers
+from svmrepro.workflow.tables import contenders, peers
 
 CONTENDERS = {
     "smo-newton": Contender("smo-newton", "smo-newton", time_limit=30.0),
@@ -124,3 +124,22 @@ def test_no_two_solvers_look_alike():
 def test_distinct_looks_are_distinct():
     labels = [*style.CONTENDER_LOOKS, *(f"mine-{k}" for k in range(40))]
     assert len(set(style.distinct_looks(labels).values())) == len(labels)
+
+
+def test_steps_that_a_package_does_not_report_are_unknown():
+    lines = [
+        run("set", "smo-newton", 1000, cpu_seconds=1.0, iterations=0, **CERTIFICATE),
+        run(
+            "set",
+            "libsvm-dense",
+            1000,
+            cpu_seconds=1.0,
+            iterations=7,
+            package="scikit-learn 1.9",
+            **CERTIFICATE,
+        ),
+        run("set", "onedal-dense", 1000, cpu_seconds=1.0, iterations=0, package="oneDAL 1", **CERTIFICATE),
+    ]
+    measured = results(lines, replace(experiment("set"), contenders=CONTENDERS, sizes=(1000,)))
+    rows = contenders.build(measured, replace(artefact("table"), kind="contenders")).sections[0].rows
+    assert [row["iterations"].text for row in rows][:3] == ["0", "7", "–"]

@@ -6,10 +6,11 @@ import json
 import pytest
 from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.analysis.runs import RELATIVE_GAP, read_rows, read_runs
+from svmrepro.workflow.analysis.runs import RELATIVE_GAP, Group, MeasuredRun, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratios
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.steps import closing
 
 RUN = {
     "experiment": "one", "contender": "smo", "n": "50", "status": "optimal", "repeat": "0",
@@ -184,3 +185,12 @@ def test_what_is_no_record_of_a_check(tmp_path, text, message):
 
 def test_ratios_at_the_ends_of_what_can_be_said():
     assert ratios([1e-200, -2.0, 0.0, 0.0, 3.0], [2e-200, -1.0, 0.0, 1.0, -3.0]) == [0.5, 2.0, 1.0]
+
+
+def test_a_size_in_a_reason_has_separators_also_if_the_journal_has_none():
+    for written in ("16100", "16,100"):
+        reason = f"passed its time limit of 5 s at n = {written}, C_total = 100000"
+        group = Group((MeasuredRun({"status": "not_run", "reason": reason}),))
+        assert group.reason == "not run: passed its time limit of 5 s at n = 16,100, C_total = 100000"
+        line = {"status": "not_run", "contender": "smo", "reason": reason}
+        assert closing._cause(line) == "passed its time limit of 5 s"

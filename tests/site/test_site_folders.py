@@ -17,10 +17,11 @@ from svmrepro.workflow.analysis.tidy import flatten, to_csv
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
+from svmrepro.workflow.journal.journal_line import dump_lines
 from svmrepro.workflow.site.pages import templates, write_site
 from svmrepro.workflow.site.records import columns, packed_records, run_records, script
 from svmrepro.workflow.site.run_folders import expand, unfinished
-from svmrepro.workflow.site.shown_run import read_folder
+from svmrepro.workflow.site.shown_run import ShownClaim, read_folder
 from svmrepro.workflow.site.tables_from_html import parse_table, read_table
 from svmrepro.workflow.steps import overview
 from svmrepro.workflow.tables.layout.writers import to_html
@@ -324,3 +325,33 @@ def test_a_folder_without_results_is_refused_in_one_line(tmp_path, name, said):
     done = ran("svmrepro", "site", tmp_path / name, "--out", tmp_path / "site")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_papers_beyond_the_default_list_have_their_titles():
+    """A reference may hold more papers than a run measures unless told to."""
+    run = read_folder(PROJECT / "results" / "reference" / "default")
+    known = {paper.name: paper for paper in run.papers}
+    assert {"grid", "convergence", "threads"} <= known.keys()
+    assert known["grid"].experiments["adult-grid"].title == "Adult"
+    (figure,) = known["convergence"].figures
+    assert known["grid"].figures[0].caption and known["grid"].figures[0].experiments
+    assert figure.title == "Seconds, and objective against time" and figure.caption and figure.experiments
+
+
+def test_unknown_counts_and_old_reasons_of_a_measurement(tmp_path):
+    """A package that reports no count has a 0 in the journal."""
+    ours, theirs = lines()[:2]
+    theirs |= {"package": "scikit-learn 1.9", "iterations": 7, "kernel_evaluations": 0}
+    theirs |= {"reason": "passed its time limit of 5 s at n = 16100"}
+    folder = tmp_path / PAPER / EXPERIMENT / "runs"
+    folder.mkdir(parents=True)
+    (folder / "all.jsonl").write_bytes(dump_lines([ours | {"kernel_evaluations": 0}, theirs]))
+    first, second = run_records(tmp_path, PAPER, EXPERIMENT)
+    assert first.numbers["kernel_evaluations"] == 0
+    assert (second.numbers["kernel_evaluations"], second.numbers["iterations"]) == (None, 7)
+    assert second.reason.endswith("at n = 16,100") and second.fields["kernel_evaluations"] == 0
+
+
+def test_a_rule_has_minus_signs():
+    claim = ShownClaim({"rule": "between -0.5 and 0.5", "earlier_rule": "at most -1e-3"})
+    assert (claim.rule, claim.earlier_rule) == ("between −0.5 and 0.5", "at most −1e-3")

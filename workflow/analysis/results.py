@@ -220,7 +220,7 @@ class Results:
                 parts.append("commit " + ", ".join(sorted({short_commit(commit) for commit in commits})))
         flagged = sum(run.flagged for run in measured)
         if self.runs.runs:
-            parts.append(f"{plural(len(measured), 'measurement')}, {flagged} flagged for other load")
+            parts.append(f"{plural(len(measured), 'measurement')}, {flagged:,} flagged for other load")
         parts += self._noise(measured)
         said = ["; ".join(parts) + "."]
         if conditions := self._other_conditions():

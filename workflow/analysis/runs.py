@@ -19,6 +19,7 @@ from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.journal.journal_line import STATUSES
+from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
 
 CPU, WORK, WALL = "cpu_seconds", "work", "wall_seconds"
@@ -39,6 +40,9 @@ NO_DATA = re.compile(r"((?:test set: )?data set \S+ (?:is )?not available): (?:(
 NOT_INSTALLED = re.compile(r"not installed: (\S+)")
 """Prefix of a reason *not run* for a peer solver whose package is missing; it names the package."""
 
+UNREPORTED = ("iterations", "kernel_evaluations")
+"""Counts that a package may not report; the journal then has 0."""
+
 IDENTITY = ("experiment", "n", "point", "seed", "contender", "repeat")
 """Fields that identify a run. Two lines that agree in all of them would count one measurement twice."""
 
@@ -46,6 +50,11 @@ _GIBI = 2.0**30
 
 Conditions = tuple[str, str]
 """Hardware and protocol of timing."""
+
+
+def known_count(value: float | None, package: str | None) -> float | None:
+    """Return a count of `UNREPORTED`; None for the 0 of another ``package``, which did not report it."""
+    return value if value or not package else None
 
 
 @dataclass(frozen=True)
@@ -199,7 +208,7 @@ class Group:
         if not self.runs:
             return f"not run: {self.absent}"
         run = self.runs[0]
-        said = run.fields.get("reason", "")
+        said = separated(run.fields.get("reason", ""))
         if run.status == "not_run":
             missing = NO_DATA.match(said)
             if missing:

@@ -7,12 +7,14 @@ verdicts), fits, ratios and tables. Whatever a folder has is used; what it lacks
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
+from svmrepro.workflow.configuration import Config
+from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
 from svmrepro.workflow.judgement.reference_check import Entry, about, summarise
@@ -47,8 +49,20 @@ class ComparedRun:
 
     @property
     def machines(self) -> list[Mapping[str, str]]:
-        """The `machine_identity` of each paper; empty if unknown or not the same throughout."""
-        return [each["machine"] for each in self.described.values()]
+        """The machines that measured; of an older record, of each paper what defines its machine."""
+        return [
+            machine
+            for each in self.described.values()
+            for machine in each.get("machines")
+            or [{key.removeprefix("machine."): text for key, text in each["machine"].items()}]
+        ]
+
+    @property
+    def measurements(self) -> int | None:
+        """The number of measurements; None if a record does not tell it."""
+        counts = [each.get("runs", {}).get("measured") for each in self.described.values()]
+        known = [count for count in counts if count is not None]
+        return sum(known) if known and len(known) == len(counts) else None
 
     @property
     def protocols(self) -> list[str]:
@@ -69,6 +83,16 @@ class ComparedRun:
             for paper, claims in self.claims.items()
         }
         return {"papers": self.described, "claims": verdicts, "rows": self.rows}
+
+    def on_data_of(self, config: Config | None) -> ComparedRun:
+        """Return the run with the ``data`` of each row, by the configuration under which it was measured.
+
+        A measurement names the set and a seed. Only the configuration tells whether the seed is that of a
+        sample or of a permutation. Rows of experiments that it lacks stay without ``data``.
+        """
+        if config is None:
+            return self
+        return replace(self, rows=[_on_data_of(entry, config) for entry in self.rows])
 
 
 def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
@@ -134,3 +158,15 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         claims=claims,
         lacking=tuple(lacking),
     )
+
+
+def _on_data_of(entry: Entry, config: Config) -> Entry:
+    """Add to an entry which examples it is of, in which order."""
+    paper = config.papers.get(entry["paper"])
+    experiment = paper.experiments.get(entry["experiment"]) if paper else None
+    if experiment is None:
+        return entry
+    seed = int(entry["seed"]) if entry["seed"] else None
+    instance = Instance(experiment, int(entry["n"]), seed)
+    order = "" if instance.permutation is None else f", permutation {instance.permutation}"
+    return {**entry, "data": f"{experiment.dataset}, sample {instance.sample}{order}"}

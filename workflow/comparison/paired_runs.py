@@ -23,6 +23,7 @@ from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
     agree,
     compare,
+    other_data,
     other_protocol,
 )
 from svmrepro.workflow.statistics import Fit, Interval, median_interval
@@ -30,10 +31,10 @@ from svmrepro.workflow.statistics import Fit, Interval, median_interval
 SAME, CLOSE, ELSEWHERE, DIFFERS = "equal", "within 2 %", "another path", "differs"
 """Verdicts on a row's counts. The third means: the same result within 2 %, on a path steered by rounding."""
 
-UNCHANGED, CHANGED, ALONE = "same", "changed", "in one run only"
+UNCHANGED, CHANGED, ALONE, UNJUDGED = "same", "changed", "in one run only", "in neither run"
 """Comparison of the verdicts on a claim."""
 
-UNSOLVED, SETTINGS = "not solved in both", "other settings"
+UNSOLVED, SETTINGS, OTHER_DATA = "not solved in both", "other settings", "other data"
 """Why a row that both runs have is not compared."""
 
 NAMES = {
@@ -110,6 +111,19 @@ class PairedRuns:
         return [self._row(key, here[key], there[key]) for key in here if key in there]
 
     @cached_property
+    def of_other_data(self) -> dict[RowKey, int]:
+        """Rows that both runs have, and how many of their common seeds stand for other data in each run."""
+        here, there = self._by_row
+        counts = {
+            key: sum(
+                other_data(entry, there[key][seed]) for seed, entry in here[key].items() if seed in there[key]
+            )
+            for key in here
+            if key in there
+        }
+        return {key: count for key, count in counts.items() if count}
+
+    @cached_property
     def alone(self) -> tuple[list[RowKey], list[RowKey]]:
         """Rows of this run only, and rows of the other run only."""
         here, there = self._by_row
@@ -127,9 +141,12 @@ class PairedRuns:
 
     @cached_property
     def ratios(self) -> dict[RatioKey, tuple[Interval, Interval]]:
-        """Ratios between two contenders that both runs formed, each within itself."""
+        """Ratios between two contenders that both runs formed on the same data, each within itself."""
         here, there = self.here.ratios, self.there.ratios
-        return {key: (ratio, there[key]) for key, ratio in here.items() if key in there}
+        other = {key[:3] for key in self.of_other_data}
+        return {
+            key: (ratio, there[key]) for key, ratio in here.items() if key in there and key[:3] not in other
+        }
 
     @cached_property
     def claims(self) -> dict[tuple[str, str], tuple[str, str]]:
@@ -147,7 +164,11 @@ class PairedRuns:
         return [key for key, both in self.claims.items() if claim_change(*both) == CHANGED]
 
     def _row(self, key: RowKey, here: Mapping[str, Entry], there: Mapping[str, Entry]) -> MatchedRow:
-        both = [(here[seed], there[seed]) for seed in here if seed in there]
+        common = [(here[seed], there[seed]) for seed in here if seed in there]
+        both = [(a, b) for a, b in common if not other_data(a, b)]
+        if common and not both:
+            a, b = common[0]
+            return MatchedRow(key, 0, OTHER_DATA, f"{a['data']} here, {b['data']} there", {})
         for a, b in both:
             if a["setting"] != b["setting"]:
                 return MatchedRow(key, 0, SETTINGS, _settings(a["setting"], b["setting"]), {})
@@ -174,10 +195,11 @@ class PairedRuns:
 
 
 def claim_change(here: str, there: str) -> str:
-    """Compare two verdicts on a claim: `UNCHANGED`, `CHANGED`, or `ALONE` if one run lacks it."""
-    if here == there:
-        return UNCHANGED
-    return ALONE if {here, there} & {"", UNMEASURED} else CHANGED
+    """Compare two verdicts on a claim; `ALONE` and `UNJUDGED` if one run has none, or neither."""
+    judged = sum(verdict not in ("", UNMEASURED) for verdict in (here, there))
+    if judged < 2:
+        return ALONE if judged else UNJUDGED
+    return UNCHANGED if here == there else CHANGED
 
 
 def ratios(here: Sequence[float], there: Sequence[float]) -> list[float]:

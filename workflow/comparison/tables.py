@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from svmrepro.workflow.analysis.results import short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
+from svmrepro.workflow.comparison.compared_run import ComparedRun
 from svmrepro.workflow.comparison.paired_runs import (
     ALONE,
     CHANGED,
@@ -16,15 +17,17 @@ from svmrepro.workflow.comparison.paired_runs import (
     DIFFERS,
     ELSEWHERE,
     NAMES,
+    OTHER_DATA,
     SAME,
     SETTINGS,
     UNCHANGED,
+    UNJUDGED,
     UNSOLVED,
     MatchedRow,
     PairedRuns,
     claim_change,
 )
-from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK, UNMEASURED
+from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK
 from svmrepro.workflow.number_text import plural, significant
 from svmrepro.workflow.statistics import Fit, Interval
 from svmrepro.workflow.tables.claims import MARKS
@@ -36,10 +39,19 @@ COMPATIBLE = AGREE, DISAGREE = "agree", "differ"
 JUDGED = {SAME: "good", CLOSE: "good", ELSEWHERE: "open", DIFFERS: "bad", AGREE: "good", DISAGREE: "bad"}
 """Verdict -> colour."""
 
-ROWS = (SAME, CLOSE, ELSEWHERE, DIFFERS, UNSOLVED, SETTINGS)
+ROWS = (SAME, CLOSE, ELSEWHERE, DIFFERS, UNSOLVED, SETTINGS, OTHER_DATA)
 """Verdicts on rows, in the order of the summary."""
 
 HEADERS = {CPU: "CPU seconds", WORK: "counted work"}
+
+MACHINE = {
+    "cpu": "processor",
+    "cpu_id": "kind of processor: family, model, stepping, instruction sets",
+    "blas": "BLAS",
+    "python": "Python",
+}
+"""Field of a machine's record -> its name in the table; ``versions.<package>`` is named by the package."""
+
 MOST_NAMED = 6
 
 Rows = Sequence[Mapping[str, Cell]]
@@ -47,32 +59,27 @@ Rows = Sequence[Mapping[str, Cell]]
 
 def about(pair: PairedRuns) -> Table:
     """Describe both runs: folder, date, machine, commit, and what is missing."""
-    machine = dict.fromkeys(
-        name for side in (pair.here, pair.there) for each in side.machines for name in each
-    )
+    machines = [_machines(side) for side in (pair.here, pair.there)]
+    facts = list(dict.fromkeys(name for each in machines for name in each))
     sides = [
         {
             "folder": str(side.folder),
             "scale": side.scale,
             "last measured": side.measured[:10],
             "papers": ", ".join(side.papers),
-            "measurements": f"{len(side.rows):,}",
+            "measurements": "" if side.measurements is None else f"{side.measurements:,}",
+            "rows: problem, seed and contender": f"{len(side.rows):,}",
             "commit": ", ".join(dict.fromkeys(map(short_commit, side.commits))),
             "timing protocol": " and ".join(side.protocols),
             "missing": pair.missing(side),
-            **{
-                name.removeprefix("machine."): "; ".join(
-                    dict.fromkeys(each[name] for each in side.machines if name in each)
-                )
-                for name in machine
-            },
+            **{name: "; ".join(sorted(machine.get(name, ()))) for name in facts},
         }
-        for side in (pair.here, pair.there)
+        for side, machine in zip((pair.here, pair.there), machines, strict=True)
     ]
     rows = []
     for name in sides[0]:
         here, there = (side[name] or (DASH if name == "missing" else "not known") for side in sides)
-        changed = f"machine.{name}" in machine and here != there
+        changed = name in facts and here != there
         rows.append({"fact": prose(name), HERE: prose(here), THERE: prose(there, "open" if changed else "")})
     columns = [
         Column("fact", "property", prose=True),
@@ -81,6 +88,17 @@ def about(pair: PairedRuns) -> Table:
     ]
     how = pair.outcome.how
     return _table("The two runs", columns, rows, f"Counts and objectives: {how}.")
+
+
+def _machines(side: ComparedRun) -> dict[str, set[str]]:
+    """Return what a run's machines were, by the names of `MACHINE` and of the packages."""
+    found: dict[str, set[str]] = {}
+    names = dict.fromkeys(name for each in side.machines for name in sorted(each))
+    packages = [name for name in names if name.startswith("versions.") and name != "versions.svmrepro"]
+    for name in (*MACHINE, *packages):
+        if values := {each[name] for each in side.machines if each.get(name)}:
+            found[MACHINE.get(name, name.removeprefix("versions."))] = values
+    return found
 
 
 def summary(pair: PairedRuns) -> Table:
@@ -105,7 +123,20 @@ def summary(pair: PairedRuns) -> Table:
         if keys:
             named = "; ".join(f"{experiment} n = {n:,}, {label}" for _, experiment, n, label, _ in keys[:3])
             notes.append(f"{plural(len(keys), 'row')} only in {where}, such as {named}.")
+    if pair.of_other_data:
+        notes.append(_other_data(pair))
     return _table("Summary", [Column("paper", "paper", prose=True), *columns], rows, *notes)
+
+
+def _other_data(pair: PairedRuns) -> str:
+    """Count the pairs that are not compared because their data differ."""
+    seeds = sum(pair.of_other_data.values())
+    problems = dict.fromkeys(f"{experiment} n = {n:,}" for _, experiment, n, *_ in pair.of_other_data)
+    return (
+        f"Other data: {plural(seeds, 'pair')} in {plural(len(pair.of_other_data), 'row')} "
+        f"({', '.join(problems)}) have the same seed, which is of a fresh sample in one run and orders a "
+        "common sample in the other. They are not compared, nor are ratios on these problems."
+    )
 
 
 def _protocols(pair: PairedRuns) -> list[str]:
@@ -129,12 +160,16 @@ def _tallies(pair: PairedRuns, paper: str) -> dict[Column, int]:
         if key[0] == paper and key[-1] == CPU
     )
     return {
-        **{Column(_key(word), word, group=group, shown=word != SETTINGS): rows[word] for word in ROWS},
+        **{
+            Column(_key(word), word, group=group, shown=word not in (SETTINGS, OTHER_DATA)): rows[word]
+            for word in ROWS
+        },
         Column("only_here", "only here", group=group): only_here,
         Column("only_there", "only there", group=group): only_there,
         Column("claims_same", UNCHANGED, group="verdicts"): claims[UNCHANGED],
         Column("claims_changed", CHANGED, group="verdicts"): claims[CHANGED],
         Column("claims_alone", "in one run", group="verdicts"): claims[ALONE],
+        Column("claims_unjudged", "in neither", group="verdicts"): claims[UNJUDGED],
         **{Column(f"exponents_{word}", word, group="exponents"): exponents[word] for word in COMPATIBLE},
         **{Column(f"ratios_{word}", word, group="ratios of seconds"): ratios[word] for word in COMPATIBLE},
     }
@@ -344,8 +379,7 @@ def _judged(word: str) -> Cell:
 
 
 def _interest(here: str, there: str) -> int:
-    change = claim_change(here, there)
-    return 0 if change == CHANGED else 1 if change == ALONE else 2 if here != UNMEASURED else 3
+    return (CHANGED, ALONE, UNCHANGED, UNJUDGED).index(claim_change(here, there))
 
 
 def _key(name: str) -> str:

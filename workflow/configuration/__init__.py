@@ -13,6 +13,7 @@ artefact_kinds     kinds of tables and figures, and the functions that build the
 contender_options  the options of a contender, set or default
 needs              the data sets and compiled code that a configuration needs
 jobs               the problems of an experiment, and the jobs that measure them
+of_folder          the configuration that belongs to a folder of results
 paths              paths of all files of a run
 callers_folder     files on the command line are named relative to the folder in which `./run` was called
 """

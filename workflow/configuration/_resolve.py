@@ -479,5 +479,6 @@ def _artefacts(
                 caption=entry.caption,
                 settings=extra,
                 single=single,
+                left_out=tuple(experiment for experiment in named if experiment not in experiments),
             )
     return artefacts

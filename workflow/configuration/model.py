@@ -170,6 +170,7 @@ class Artefact:
     caption: str
     settings: dict[str, Any] = field(default_factory=dict)  # all other keys of its entry
     single: bool = False  # shows one experiment by definition, not because the scale has only one
+    left_out: tuple[str, ...] = ()  # experiments that its entry names and this configuration removes
 
     @property
     def measured(self) -> bool:

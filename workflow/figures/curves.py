@@ -122,7 +122,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
             hollow |= _paper_points(axes, results, artefact, panel)
         for name in _names(artefact, panel):
             if name not in shown:
-                missing.setdefault(name, absent(results, name, panel["contender"]))
+                missing.setdefault(name, _absent(results, artefact, panel, name))
     for place, axes in enumerate(grid):
         axes.tick_params(labelleft=place % columns == 0)
         if place % columns == 0:
@@ -168,7 +168,8 @@ def draw(
 ) -> dict[str, Line2D]:
     """Draw one panel; return a legend entry for each experiment with a point in it."""
     quantity = panel.get("y", artefact.settings.get("y", {}))
-    lines = {name: curve(results, name, panel["contender"], x, quantity) for name in _names(artefact, panel)}
+    names = [name for name in _names(artefact, panel) if not _untested(results, name, quantity)]
+    lines = {name: curve(results, name, panel["contender"], x, quantity) for name in names}
     lines = {name: points for name, points in lines.items() if points}
     handles: dict[str, Line2D] = {}
     linear = artefact.settings.get("scale") == "linear"
@@ -349,9 +350,27 @@ def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:
     axes.plot(ends, law, color=GHOST, linestyle=DOTTED, linewidth=1.4, zorder=1)
 
 
+def _untested(results: Results, name: str, quantity: Mapping[str, Any]) -> bool:
+    """Whether a panel shows performances, and an experiment has none."""
+    return quantity.get("of") == PERFORMANCE and not results.experiment(name).measures
+
+
+def _absent(results: Results, artefact: Artefact, panel: Mapping[str, Any], name: str) -> str:
+    """Return in a few words why a data set has no line in a panel."""
+    if _untested(results, name, panel.get("y", artefact.settings.get("y", {}))):
+        return "has no test part"
+    if not results.runs.sizes(name):
+        return "not part of this run"
+    return absent(results, name, panel["contender"])
+
+
 def _notes(results: Results, artefact: Artefact, missing: Mapping[str, str]) -> list[str]:
     """Name the data sets without any line, and the reasons; say why lines end early."""
     reasons: dict[str, list[str]] = {}
+    present = {results.experiment(name).title for name in artefact.experiments}
+    removed = [results.paper.left_out.get(name, name) for name in artefact.left_out]
+    if removed := [title for title in removed if title not in present]:
+        reasons[f"not part of the {results.scale} scale"] = removed
     for name, reason in missing.items():
         reasons.setdefault(reason, []).append(results.experiment(name).title)
     # An experiment over n and one at the best C have one title.
@@ -365,6 +384,7 @@ def _notes(results: Results, artefact: Artefact, missing: Mapping[str, str]) -> 
             label
             for label in (panel["contender"], *rivals)
             for name in _names(artefact, panel)
+            if not _untested(results, name, quantity)
             for group in by_place(results, name, label).values()
             if any(limit in group.reason for limit in LIMITS)
         ]

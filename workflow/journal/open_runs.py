@@ -73,7 +73,7 @@ class OpenRuns:
             before, here = (line["n"], line["point"]), (instance.n, instance.point)
             if before != here and self._experiment.harder(here, before):
                 at = "" if line["point"] is None else f", {line['axis']} = {line['point']:g}"
-                found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']}{at}")
+                found.setdefault(line["contender"], f"{line['reason']} at n = {line['n']:,}{at}")
             elif before == here and instance.permutation is not None and line["seed"] < instance.permutation:
                 found.setdefault(line["contender"], f"{line['reason']} in permutation {line['seed'] + 1}")
         return found

@@ -210,6 +210,7 @@ def compare(
     Remarks are:
 
     - protocols of timing that differ;
+    - rows of other data, where both records tell the ``data`` of a row (`compare` of two scales does);
     - a claim about seconds (listed in ``clocked`` as (paper, claim)) that is now undecided, since intervals
       are wider on a noisier machine, or that does not hold on another machine: processors differ in what
       they are fast at;
@@ -263,6 +264,7 @@ def _compare_rows(
     paths: Paths = {}
     absent: list[str] = []
     strange: list[str] = []
+    other: list[str] = []
     before = [old for old in before if old["counts"]]
     found.of = len(before)
     smallest: dict[tuple[str, ...], int] = {}
@@ -276,6 +278,8 @@ def _compare_rows(
             absent.append(f"{label}: its experiment is not part of this run")
         elif new is None:
             strange.append(label)
+        elif other_data(old, new):
+            other.append(label)
         elif not new["counts"] and new["status"] not in failed:
             absent.append(f"{label}: {new['status']}")
         elif not new["counts"]:
@@ -292,6 +296,11 @@ def _compare_rows(
                 f"{paper}, {contender}: {name} is {middle:.3f} times the reference's "
                 f"(median of {plural(len(ratios), 'row')})"
             )
+    if other:
+        are = "is" if len(other) == 1 else "are"
+        found.remarks.append(
+            f"{plural(len(other), 'row')} of the reference {are} of other data here: {_some(other)}"
+        )
     if strange:
         are = "is" if len(strange) == 1 else "are"
         said = f"{plural(len(strange), 'row')} of the reference {are} not part of this run: {_some(strange)}"
@@ -324,6 +333,11 @@ def _compare_counts(old: Entry, new: Entry, label: str, found: ReferenceCheck, p
             found.faults.append(
                 f"{label}: {name} is {value:.{digits}g}, {was:.{digits}g} in the reference ({how})"
             )
+
+
+def other_data(a: Entry, b: Entry) -> bool:
+    """Whether two entries of one key are known to be of different data."""
+    return "data" in a and "data" in b and a["data"] != b["data"]
 
 
 def agree(name: str, was: float, value: float, n: int, *, same_machine: bool) -> bool:

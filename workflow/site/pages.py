@@ -38,7 +38,7 @@ from svmrepro.workflow.configuration import as_called, home
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import UNASKED, UNMEASURED, after_number
-from svmrepro.workflow.number_text import plural, significant
+from svmrepro.workflow.number_text import plural, signed, significant
 from svmrepro.workflow.site.glossary import read_glossary
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
@@ -60,12 +60,6 @@ ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "bad-stand": "✗", "open"
 
 
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
-
-_NOTHING = re.compile(r"(?<![\w.)\]])-(0(?:\.0*)?)(?![\d.e])")
-"""A zero with a sign, as versions before this one printed it."""
-
-_HYPHEN = re.compile(r"(?<![\w.)\]])-(?=\d)")
-"""A hyphen before a number that is a sign: not in a name, a date or after 1e."""
 
 
 def write_site(folders: Sequence[Path], out: Path) -> str:
@@ -237,7 +231,7 @@ def templates() -> Environment:
     """Return the templates of the site; text is escaped."""
     environment = html_environment(HERE / "templates")
     environment.filters |= {"data": _data, "fragment": _fragment, "number": _number, "plural": plural}
-    environment.filters |= {"of": after_number, "signed": _signed, "linked": _linked, "exponent": _exponent}
+    environment.filters |= {"of": after_number, "signed": signed, "linked": _linked, "exponent": _exponent}
     environment.filters |= {"rows": _rows, "order": _order}
     environment.globals |= {"ICONS": ICONS, "mark": mark, "UNASKED": UNASKED}
     return environment
@@ -245,7 +239,7 @@ def templates() -> Environment:
 
 def _named(run: ShownRun, papers: Sequence[str]) -> ComparedRun:
     """Read a run for a comparison, named as on the site: pages tell no paths of the machine."""
-    return replace(read_run(run.folder, papers), folder=Path(run.slug))
+    return replace(read_run(run.folder, papers).on_data_of(run.config), folder=Path(run.slug))
 
 
 def _both(paper: ShownPaper, other: ShownPaper) -> list[tuple[Any, Any]]:
@@ -302,19 +296,14 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def _exponent(value: float | None) -> str:
-    return "–" if value is None else _signed(f"{value:z.2f}")
-
-
-def _signed(text: str) -> str:
-    """Return a text with minus signs in place of hyphens before numbers."""
-    return _HYPHEN.sub("\N{MINUS SIGN}", _NOTHING.sub(r"\1", text))
+    return "–" if value is None else signed(f"{value:z.2f}")
 
 
 def _linked(text: str, paper: ShownPaper, to: str) -> Markup:
     """Return what was measured; an experiment that it names, with its size, is a link to the measurements."""
     names = sorted(paper.experiments, key=len, reverse=True)
     if not names:
-        return escape(_signed(text))
+        return escape(signed(text))
     named = re.compile(
         rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w-])((?:, [^\d:;,()]+)?, n = ([\d,]+\d))?"
     )
@@ -323,8 +312,8 @@ def _linked(text: str, paper: ShownPaper, to: str) -> Markup:
         shown = {"n": int(found[3].replace(",", ""))} if found[3] else {}
         link = f"{to}{found[1]}.html{_fragment(shown)}"
         parts += [
-            escape(_signed(text[end : found.start()])),
+            escape(signed(text[end : found.start()])),
             Markup('<a href="{}">{}</a>').format(link, found[0]),
         ]
         end = found.end()
-    return Markup("").join([*parts, escape(_signed(text[end:]))])
+    return Markup("").join([*parts, escape(signed(text[end:]))])

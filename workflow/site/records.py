@@ -16,8 +16,10 @@ from typing import Any
 
 from svmrepro.workflow.analysis.curves import AXES
 from svmrepro.workflow.analysis.results import display_name
+from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.figures.style import distinct_looks
+from svmrepro.workflow.number_text import separated
 
 IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
 """Fields that identify a line of the journal."""
@@ -153,13 +155,20 @@ def _record(line: Mapping[str, Any], text: str, place: str) -> Record:
         seed=line.get("seed"),
         repeat=line.get("repeat"),
         status=line["status"],
-        reason=line.get("reason") or "",
+        reason=separated(line.get("reason") or ""),
         flagged=(line.get("flag_reason") or "yes") if line.get("flagged") else "",
-        numbers={name: nested(line, name) for name in QUANTITIES},
+        numbers=_numbers(line),
         fields=line,
         line=text,
         place=place,
     )
+
+
+def _numbers(line: Mapping[str, Any]) -> dict[str, float | None]:
+    found = {name: nested(line, name) for name in QUANTITIES}
+    for name in UNREPORTED:
+        found[name] = known_count(found[name], line.get("package"))
+    return found
 
 
 def nested(line: Mapping[str, Any], name: str) -> Any:

@@ -11,7 +11,6 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +19,13 @@ from typing import Any
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU, read_rows
-from svmrepro.workflow.configuration import Artefact, Config, load_config, read_config
+from svmrepro.workflow.configuration import Artefact, Config
+from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.configuration.paths import papers_in
-from svmrepro.workflow.errors import StepError, reading_table
+from svmrepro.workflow.errors import reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
-from svmrepro.workflow.number_text import plural
+from svmrepro.workflow.number_text import plural, signed
 from svmrepro.workflow.site.records import (
     Record,
     json_object,
@@ -62,6 +62,16 @@ class ShownClaim:
     def __getattr__(self, name: str) -> str:
         """Return a column of the row; "" if the folder's version had no such column."""
         return self.fields.get(name, "")
+
+    @property
+    def rule(self) -> str:
+        """The rule, with minus signs."""
+        return signed(self.fields.get("rule", ""))
+
+    @property
+    def earlier_rule(self) -> str:
+        """The first rule, if it was another one, with minus signs."""
+        return signed(self.fields.get("earlier_rule", ""))
 
     @property
     def mentioned(self) -> set[str]:
@@ -237,15 +247,7 @@ class ShownRun(_Tallied):
     @cached_property
     def config(self) -> Config | None:
         """The configuration of the run, else this project's at its scale; None if neither can be read."""
-        kept = sorted((self.folder / ".config").glob("*.json"), key=lambda path: path.stat().st_mtime)
-        for path in reversed([path for path in kept if not path.name.endswith(".overrides.json")]):
-            with suppress(StepError):  # written by another version
-                return read_config(path)
-        with suppress(StepError):
-            return load_config({"scale": self.scale})
-        with suppress(StepError):
-            return load_config()
-        return None
+        return config_of(self.folder, self.scale, papers_in(self.folder))
 
     @cached_property
     def scale(self) -> str:

@@ -100,7 +100,7 @@ def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
 
 def _cause(line: Mapping[str, Any]) -> str:
     """Return the reason of a line without what differs between sizes; of a bad solution, with its solver."""
-    reason = re.sub(r" (at n = \d+.*|in permutation \d+)$", "", str(line["reason"]))
+    reason = re.sub(r" (at n = [\d,]+.*|in permutation \d+)$", "", str(line["reason"]))
     reason = re.sub(r"(not available|certificate failed at eps \S+): .*", r"\1", reason)
     return f"{line['contender']}, {reason}" if line["status"] == "uncertified" else reason
 

@@ -18,6 +18,7 @@ from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.configuration import Config, paths
+from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.files import atomic_write
@@ -31,10 +32,11 @@ from svmrepro.workflow.tables.layout.writers import render
 def run(config: Config) -> None:
     """Compare the configuration's run with the folder in its setting ``against``."""
     against = paths.against(config)
-    here = read_run(paths.results(config), config.papers)
+    here = read_run(paths.results(config), config.papers).on_data_of(config)
     there = read_run(against, config.papers)
     if not there.papers:
         raise StepError(f"against: {against} has nothing of {', '.join(config.papers)}")
+    there = there.on_data_of(config_of(against, there.scale, there.papers))
     pair = PairedRuns(here, there, clocked_claims(config))
     for name, build in tables.TABLES.items():
         table = build(pair, here.papers)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from svmrepro.datasets.yaml_checks import did_you_mean
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
-from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK
+from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, known_count
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
@@ -120,9 +120,10 @@ def _row(
     dual = group.median("certificate.dual")
     if dual is None:  # cutting planes report the dual of the relaxed problem
         dual = group.median("certificate.relaxed")
+    package = next((run.fields.get("package", "") for run in group.solved), "")
     return cells | {
-        "iterations": count(group.median("iterations")),
-        # Peers do not report kernel evaluations.
+        "iterations": count(known_count(group.median("iterations"), package)),
+        # Nothing takes no kernel evaluation: what counts none does not report them.
         "kernel_evaluations": count(group.median("kernel_evaluations") or None),
         "work": count(group.median(WORK)),
         "objective": number(dual, digits=8),

@@ -252,3 +252,66 @@ def test_a_bad_folder_is_told_before_anything_is_measured(tmp_path, monkeypatch)
         Plan({"scale": "smoke", "against": "nowhere"})
     reference = PROJECT / "results" / "reference" / "smoke"
     assert Plan({"scale": "smoke", "against": str(reference)}).config.against == str(reference)
+
+
+def test_seeds_of_other_data_are_not_paired(full, other):
+    """One run permutes one sample; in the other each seed has a sample of its own, but seed 0 is the same."""
+    base = next(row for row in rows_of(paths.results(full) / PAPER / "measurements.csv") if of_row(row))
+    folder = other().parent / "seeds"
+    shared = base | {"paper": PAPER, "status": "optimal"}
+    write_rows(folder / PAPER / "measurements.csv", [shared | {"seed": str(seed)} for seed in range(4)])
+    paper = full.papers[PAPER]
+
+    def run(resample):
+        experiment = replace(
+            paper.experiments["adult-linear"], seeds=tuple(range(4)), permutations=4, resample=resample
+        )
+        experiments = {**paper.experiments, "adult-linear": experiment}
+        config = replace(full, papers={PAPER: replace(paper, experiments=experiments)})
+        return read_run(folder, [PAPER]).on_data_of(config)
+
+    for here, there, equal in ((False, False, 4), (True, True, 4), (True, False, 1)):
+        pair = PairedRuns(run(here), run(there))
+        (row,) = pair.rows
+        assert (row.pairs, row.verdict, sum(pair.of_other_data.values())) == (equal, "equal", 4 - equal)
+        assert not pair.outcome.faults and pair.outcome.rows == equal
+        remarks = [each for each in pair.outcome.remarks if "other data" in each]
+        noted = [
+            each for each in tables.summary(pair).notes if each.startswith("Other data: 3 pairs in 1 row")
+        ]
+        assert len(remarks) == len(noted) == (equal < 4)
+    without = PairedRuns(run(True), read_run(folder, [PAPER]))
+    assert without.rows[0].pairs == 4 and not without.of_other_data
+    only = replace(pair.there, rows=[row for row in pair.there.rows if row["seed"] != "0"])
+    (row,) = PairedRuns(pair.here, only).rows
+    assert (row.pairs, row.verdict) == (0, "other data")
+    assert row.detail.endswith("sample 1, permutation 1 here, adult, sample 0, permutation 1 there")
+
+
+def test_all_machines_and_measurements_are_told(full, other):
+    """Not those only that measured all of a paper."""
+
+    def change(row):
+        return row | (OTHER_MACHINE if row["contender"] == "smo" else {})
+
+    facts = {row["fact"]: row for row in lines(tables.about(paired(full, other(change))))}
+    assert facts["processor"]["here"] != facts["processor"]["there"]
+    assert {*facts["processor"]["there"].split("; ")} >= {"Other CPU", facts["processor"]["here"]}
+    rows = rows_of(paths.results(full) / PAPER / "measurements.csv")
+    measured = sum(bool(row["cpu_seconds"]) for row in rows)
+    assert facts["measurements"]["here"] == f"{measured:,}"
+    assert not any(name.startswith(("cpu", "versions.")) for name in facts)
+
+
+def test_a_claim_that_neither_run_measured_is_no_agreement(full, other):
+    folder = other()
+    rewritten(
+        folder / PAPER / "claims.csv",
+        folder / PAPER / "claims.csv",
+        lambda row: row | {"verdict": "not measured here"} if row["id"] == "separable-none-at-bound" else row,
+    )
+    there = read_run(folder, [PAPER])
+    (line,) = lines(tables.summary(PairedRuns(there, there)))
+    judged = sum(verdict != "not measured here" for verdict, _ in there.claims[PAPER].values())
+    assert int(line["claims_same"]) == judged
+    assert int(line["claims_unjudged"]) == len(there.claims[PAPER]) - judged > 0

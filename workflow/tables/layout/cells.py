@@ -92,7 +92,7 @@ def percent(value: float | None) -> Cell:
     if value is None:
         return BLANK
     text = f"{100 * value:+.1f} %"
-    return Cell(value, "0 %" if value == 0 else "0.0 %" if text[1:] == "0.0 %" else text)
+    return Cell(value, "0.0 %" if text[1:] == "0.0 %" else text)
 
 
 def prose(text: str, mark: str = "") -> Cell:

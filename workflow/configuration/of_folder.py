@@ -1,0 +1,49 @@
+"""The configuration that belongs to a folder of results, as far as it can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from svmrepro.workflow.configuration.loading import load_config
+from svmrepro.workflow.configuration.model import Config, config_dir, read_config
+from svmrepro.workflow.errors import StepError
+
+
+def config_of(folder: Path, scale: str, papers: Iterable[str]) -> Config | None:
+    """Return the configuration of some results, or None if none can be read.
+
+    It is the folder's own, which the last run left there. A reference has none: then it is this project's at
+    the ``scale``, or at its default. Papers in the folder that it lacks, because the last run did not measure
+    them, are taken from the folder's older configurations, then from this project's.
+    """
+    found: Config | None = None
+    lacking = set(papers)
+    for config in _candidates(folder, scale, lacking):
+        more = {name: paper for name, paper in config.papers.items() if name in lacking}
+        found = config if found is None else replace(found, papers={**found.papers, **more})
+        lacking -= config.papers.keys()
+        if not lacking:
+            break
+    return found
+
+
+def _candidates(folder: Path, scale: str, papers: Iterable[str]) -> Iterator[Config]:
+    """Yield the configurations that can be read, the most fitting one first."""
+    kept = sorted((folder / ".config").glob("*.json"), key=lambda path: path.stat().st_mtime)
+    for path in reversed([path for path in kept if not path.name.endswith(".overrides.json")]):
+        with suppress(StepError):  # written by another version
+            yield read_config(path)
+    known = {path.stem for path in (config_dir() / "experiments").glob("*.yaml")}
+    for layer in ({"scale": scale}, {}):
+        try:
+            default = load_config(layer)
+        except StepError:
+            continue
+        yield default
+        if more := sorted(known.intersection(papers).difference(default.papers)):
+            with suppress(StepError):
+                yield load_config({**layer, "papers": more})
+        return
