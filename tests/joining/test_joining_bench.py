@@ -13,10 +13,12 @@ from support import ran, rows_of
 from svmrepro import datasets
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands.main import main
+from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.performance_profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
 from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining.bench_folder import MARK, data_line, folder_of
 from svmrepro.workflow.joining.bench_run import bench
 from svmrepro.workflow.joining.bench_settings import Bench
 
@@ -187,6 +189,93 @@ def test_mistakes_in_a_call_name_the_option(settings, said, tmp_path, monkeypatc
     with pytest.raises(StepError, match=f"^{re.escape(said)}"):
         bench(**settings)
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "made", ["config/config.yaml", "config/config.json", "notes", "own/mine.csv", "x/own/a.npz"]
+)
+def test_a_folder_with_other_files_is_refused(made, tmp_path):
+    (tmp_path / made).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / made).write_text("mine")
+    first = made if made.startswith(("own", "config/config.yaml")) else made.split("/")[0]
+    said = f"--output: {tmp_path} holds files that no bench made ({first}); name an empty folder, or that of"
+    with pytest.raises(StepError, match=re.escape(said)):
+        folder_of([], tmp_path)
+    assert (tmp_path / made).read_text() == "mine"
+
+
+def test_the_folder_of_a_bench_is_used_again_even_of_one_that_was_killed(tmp_path):
+    for first in (
+        "",
+        "own/mine.npz",
+        "arrays/.mine.1-x.npz",
+        ".numba/x",
+        str(MARK),
+        "config/config.yaml",
+        "own/x",
+    ):
+        if first:
+            (tmp_path / first).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / first).write_text("paper: bench\n")
+        assert folder_of([], tmp_path) == tmp_path
+
+
+def test_the_projects_own_configuration_is_never_overwritten(tmp_path):
+    (tmp_path / "config").symlink_to(config_dir())
+    for folder in (config_dir().parent, tmp_path):
+        with pytest.raises(StepError, match=r"no bench made \(config/config\.yaml\)"):
+            folder_of([], folder)
+
+
+@pytest.mark.parametrize(
+    ("output", "said"), [("", "is empty; name a folder"), ("x.csv", "x.csv is a file; name")]
+)
+def test_an_output_that_is_no_folder(output, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").touch()
+    with pytest.raises(StepError, match=f"^--output: {said}"):
+        folder_of([], output)
+
+
+def test_a_bench_of_another_file_is_not_replaced_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("d1/x.csv", "d2/x.csv"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    (tmp_path / "bench" / "x" / MARK).parent.mkdir(parents=True)
+    (tmp_path / "bench" / "x" / MARK).write_text(data_line(["d1/x.csv"]) + "paper: bench\n")
+    said = f"--data: bench/x holds a bench of {tmp_path}/d1/x.csv; name another folder by -o"
+    with pytest.raises(StepError, match=re.escape(said)):
+        folder_of(["d2/x.csv"])
+    assert folder_of(["d2/x.csv"], "bench/x") == folder_of(["d1/x.csv"]) == folder_of(["x"])
+    (tmp_path / "d1" / "x.csv").unlink()  # or was moved
+    assert folder_of(["d2/x.csv"]).name == "x"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (["d1/x.csv", "d2/x.csv"], "d1/x.csv and d2/x.csv would both be called 'x'; rename one"),
+        (["d1/a b.csv", "a-b.npz"], "d1/a b.csv and a-b.npz would both be called 'a-b'; rename one"),
+        (["x.csv", "x.csv"], "x.csv is named twice; name it once"),
+        (["adult", "adult"], "adult is named twice; name it once"),
+        (["adult.csv", "own-adult.csv"], "adult.csv and own-adult.csv would both be called 'own-adult'"),
+        (["x.csv", "x-test.csv"], "x.csv and x-test.csv would both be called 'x-test'; rename one"),
+    ],
+)
+def test_two_data_of_one_name(data, said, tmp_path):
+    with pytest.raises(StepError, match=f"^--data: {re.escape(said)}"):
+        bench_settings.read_data(Bench(data=data, test="t.csv"), tmp_path)
+
+
+def test_a_bench_does_not_overwrite_its_data(tmp_path):
+    path = tmp_path / "own" / "mine.npz"
+    path.parent.mkdir()
+    np.savez(path, X=np.eye(4), y=np.array([1, -1, 1, -1]))
+    before = path.read_bytes()
+    with pytest.raises(StepError, match=r"mine\.npz would be overwritten by a sample of it"):
+        bench_settings.sample_of_file(path, path.parent, None)
+    assert path.read_bytes() == before
 
 
 def test_a_profile_counts_unsolved_problems_but_none_without_the_contender():

@@ -42,14 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--baseline", default="", help="the solver that ratios of seconds refer to")
     add("--repeats", type=int, default=3, help="runs of each solver at each size (3)")
     add("--seconds", type=float, default=60.0, help="CPU seconds for all runs together (60)")
-    add("-o", "--output", type=Path, help="folder of the results (bench/<name of the data>)")
+    add("-o", "--output", help="folder of the results (bench/<name of the data>)")
 
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
-    from svmrepro.workflow.joining import bench_settings
+    from svmrepro.workflow.joining import bench_folder
 
-    folder = bench_settings.folder_of(given.data, given.output)
+    folder = bench_folder.folder_of(given.data, given.output)
     try:
         return _run(given, folder)
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ import numpy as np
 from svmrepro.workflow.configuration import Config, as_called, callers_folder, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
 from svmrepro.workflow.journal.own_solvers import failures
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
@@ -95,7 +95,7 @@ def bench(
     sources = [data] if isinstance(data, str | Path) else list(data)
     # As YAML writes them.
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in settings.items()}
-    folder = bench_settings.folder_of(sources, output)
+    folder = bench_folder.folder_of(sources, output)
     if isinstance(data, Mapping):
         sources = [bench_settings.store_arrays(name, data[name], folder / "arrays") for name in data]
     for line in run_bench(Bench(names, sources, **plain), folder).failures:
