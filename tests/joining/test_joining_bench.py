@@ -5,6 +5,7 @@ import math
 import os
 import re
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.performance_profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
-from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining import bench_run, bench_settings
 from svmrepro.workflow.joining.bench_folder import MARK, data_line, folder_of
 from svmrepro.workflow.joining.bench_run import bench
 from svmrepro.workflow.joining.bench_settings import Bench
@@ -97,6 +98,23 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
         (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is not a label with its sign, such as 0:-1"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has 200 rows"),
+        (
+            ["-d", "TABLE", "--labels", "a:1,b:1"],
+            "error: --labels: must give -1 to some labels and +1 to the",
+        ),
+        (["--labels", "a:1,b:-1,a:-1"], "--labels: a is given twice"),
+        (["--labels", "0:-1,0.0:1"], "--labels: 0 is given twice"),
+        (["--test", "t.csv"], "--test: is for a file of yours, not for the generated data; leave it out"),
+        (["-d", "adult", "--test", "t.csv"], "--test: is for a file of yours, not for adult; leave it out"),
+        (
+            ["-d", "adult", "-d", "web", "--labels", "0:-1,1:1"],
+            "--labels: is for a file of yours, not for adult, w",
+        ),
+        (["-d", "adult", "--label", "y"], "--label: is for a file of yours, not for adult"),
+        (
+            ["-d", "x.libsvm", "--label", "y"],
+            "--label: is for tables (.csv, .tsv), not for x.libsvm; leave it out",
+        ),
         (["--C", "0"], "--C: must be positive, not 0"),
         (["--C", "nan"], "--C: must be positive, not nan"),
         (["--gamma", "-1"], "--gamma: must be positive, not -1"),
@@ -265,7 +283,7 @@ def test_a_bench_of_another_file_is_not_replaced_by_default(tmp_path, monkeypatc
 )
 def test_two_data_of_one_name(data, said, tmp_path):
     with pytest.raises(StepError, match=f"^--data: {re.escape(said)}"):
-        bench_settings.read_data(Bench(data=data, test="t.csv"), tmp_path)
+        bench_settings.read_data(Bench(data=data, test="t.csv" if ".csv" in data[0] else None), tmp_path)
 
 
 def test_a_bench_does_not_overwrite_its_data(tmp_path):
@@ -301,6 +319,25 @@ def test_distances_come_from_the_trace_and_end_at_the_certificate():
 def test_data_that_are_not_there(tmp_path):
     with pytest.raises(StepError, match=r"gone\.csv"):
         bench_settings.sample_of_file(tmp_path / "gone.csv", tmp_path, None)
+
+
+def test_a_name_that_is_no_text_can_be_written(table, tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff\xe4.csv")
+    path.write_bytes(table.read_bytes())
+    found = bench_settings.sample_of_file(path, tmp_path / "own", None, {0.0: -1.0, 1.0: 1.0})
+    assert (found.name, found.title) == ("data", "\ufffd\ufffd.csv")
+    bench_settings.write_configuration(Bench(["libsvm"], [path]), [found], tmp_path)
+    assert "\ufffd.csv" in yaml.safe_load((tmp_path / MARK).read_text())["experiments"]["data"]["title"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("time_limit", {"no solver solved anything": True}), ("optimal", {})]
+)
+def test_a_bench_in_which_nothing_was_solved(status, said, monkeypatch):
+    monkeypatch.setattr(bench_run.paths, "job_files", lambda *_: ["one"])
+    monkeypatch.setattr(bench_run, "read_lines", lambda file: [{"status": "time_limit"}, {"status": status}])
+    experiment = SimpleNamespace(paper="bench", name="mine")
+    assert bench_run._nothing_solved(SimpleNamespace(experiments=[experiment])) == said
 
 
 def test_rows_of_one_class_name_the_file_and_the_option(tmp_path):

@@ -133,8 +133,25 @@ def store_arrays(name: str, arrays: Any, folder: Path) -> Path:
 
 def read_data(bench: Bench, folder: Path) -> list[BenchData]:
     """Return the data sets of a bench; the rows of files are stored in its folder."""
+    _check_file_options(bench)
     _check_names(bench)
     return [_data_set(str(name), bench, folder) for name in bench.data or GENERATED]
+
+
+def _check_file_options(bench: Bench) -> None:
+    """Raise a StepError for an option that concerns files, or tables, where there are none."""
+    files = [Path(name) for name in bench.data if str(name) not in datasets.names()]
+    told = {
+        "labels": bench.labels is not None,
+        "label": bench.label != "last",
+        "test": bench.test is not None,
+    }
+    for option in [name for name, given in told.items() if given]:
+        if not files:
+            named = ", ".join(map(str, bench.data)) or "the generated data"
+            raise StepError(f"--{option}: is for a file of yours, not for {named}; leave it out")
+    if bench.label != "last" and not any(datasets.UserEntry("", path).form() == "csv" for path in files):
+        raise StepError(f"--label: is for tables (.csv, .tsv), not for {files[0]}; leave it out")
 
 
 def _check_names(bench: Bench) -> None:
@@ -198,6 +215,7 @@ def sample_of_file(
     except datasets.DataError as error:
         # The key of a configuration is an option here.
         said = one_line(error).replace("the key 'labels'", "--labels").replace("{0: -1, 1: 1}", "0:-1,1:1")
+        said = f"--{said}" if said.startswith("labels: ") else said
         raise StepError(said) from error
     order = np.random.default_rng(0).permutation(len(data.y))
     n = min(len(order), MOST_ROWS) if rows is None else rows
@@ -218,7 +236,8 @@ def sample_of_file(
         with atomic_path(file) as temporary:
             write_npz(temporary, X, y)
         entry["path" if part == "train" else "test"] = str(file)
-    return BenchData(name, path.name, n, len(order), _scale(stored["train"][0]), entry, test is not None)
+    title = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return BenchData(name, title, n, len(order), _scale(stored["train"][0]), entry, test is not None)
 
 
 def known_set(name: str, rows: int | None) -> BenchData:
