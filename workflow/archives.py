@@ -43,6 +43,15 @@ def pack(files: Mapping[str, bytes], target: Path) -> None:
             archive.writestr(member, content, zipfile.ZIP_DEFLATED, 9)
 
 
+def is_archive(path: Path) -> bool:
+    """Whether a file is an archive of a run, as far as its table of contents tells."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return SUMS in archive.namelist()
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return False
+
+
 def run_folder(place: str, below: Path) -> Path:
     """Return the folder of another run: itself, or an archive (file or URL) unpacked below a folder."""
     if re.match(r"(?i)https?://", place):

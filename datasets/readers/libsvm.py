@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
+from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.readers._index_value_lines import Rows, read_blocks
 from svmrepro.datasets.readers._parsing import brief, map_labels, refuse_one_class
+from svmrepro.datasets.readers.other_formats import complain_of_format
 
 DEFAULT_LABELS: Mapping[float, float] = {-1.0: -1.0, 1.0: 1.0}
 
@@ -46,21 +48,29 @@ def read_libsvm(
     DataError
         ``file:line: what``: an unexpected label, a value that is not a number or beyond 1e150 in size, an
         index that is zero, out of range, repeated or out of order, a pair without its value, an empty line,
-        an empty file, or one class only.
+        an empty file, no value at all, or one class only. A file of another format is told without a line.
     OSError
         The file cannot be read.
     """
     rows = Rows(features)
     firsts = []
     signs = []
-    for block in read_blocks(path):
-        firsts.append((block.numbers[0], block.head[0]))
-        signs.append(map_labels(block.head, labels, f"{path}:", block.numbers))
-        rows.add(block, path)
+    try:
+        for block in read_blocks(path):
+            firsts.append((block.numbers[0], block.head[0]))
+            signs.append(map_labels(block.head, labels, f"{path}:", block.numbers))
+            rows.add(block, path)
+    except DataError:
+        if other := complain_of_format(path):
+            raise DataError(f"{path}{other}") from None
+        raise
     y = np.concatenate(signs)
     line, label = firsts[0]
     refuse_one_class(y, f"{path}:{line}", f"label {brief(label)}")
-    return ExampleSet(X=rows.matrix(), y=y)
+    X = rows.matrix()
+    if X.shape[1] == 0:
+        raise DataError(f"{path}:{line}: no example has a value; 'label index:value ...' was expected")
+    return ExampleSet(X=X, y=y)
 
 
 def write_libsvm(path: str | Path, X: FloatArray | sparse.csr_matrix, y: FloatArray) -> None:

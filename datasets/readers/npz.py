@@ -28,11 +28,11 @@ def read_npz(path: str | Path, *, labels: Mapping[float, float], features: int |
     ``features`` is by default the number of columns in the file; a sparse file may have fewer. A fault raises
     a DataError, ``file: array: what``.
     """
-    arrays = _arrays(path)
+    arrays, there = _arrays(path)
     if "y" not in arrays or not ("X" in arrays or all(name in arrays for name in _SPARSE)):
         raise DataError(
             f"{path}: X and y, or y and the arrays of a CSR matrix ({', '.join(_SPARSE)}) were expected; "
-            f"there are: {', '.join(arrays)[:200] or 'none'}"
+            f"there are: {', '.join(there)[:200] or 'none'}"
         )
     given = _numbers(path, "y", arrays["y"], 1)
     X = _numbers(path, "X", arrays["X"], 2) if "X" in arrays else _csr(path, arrays)
@@ -57,14 +57,16 @@ def write_npz(path: Path, X: FloatArray | sparse.csr_matrix, y: FloatArray) -> N
             np.savez(stream, y=y, data=X.data, indices=X.indices, indptr=X.indptr, shape=np.array(X.shape))
 
 
-def _arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+def _arrays(path: str | Path) -> tuple[Arrays, list[str]]:
+    """Return the arrays that are read, and the names of all."""
     with Path(path).open("rb") as stream:
         if stream.peek(2)[:2] != b"PK":
             # NumPy would take it for a pickle, and advise to allow those.
             raise DataError(f"{path}: is not an NPZ file (no zip archive)")
         try:
             with np.load(stream, allow_pickle=False) as stored:
-                return {name: stored[name] for name in ("X", "y", *_SPARSE) if name in stored}
+                read = {name: stored[name] for name in ("X", "y", *_SPARSE) if name in stored}
+                return read, stored.files
         except Exception as error:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
             told = " ".join(str(error).split())[:120] or type(error).__name__
             raise DataError(f"{path}: is not an NPZ file of numbers: {told}") from None

@@ -54,10 +54,17 @@ def read_table(
         raise DataError(f"{path}:1: the file is empty")
     number, fields = first
     columns, place = len(fields), _POSITIONS.get(label)
-    header = fields if place is None or _is_header([*fields[:place], *fields[place:][1:]]) else []
+    others = fields if place is None else [*fields[:place], *fields[place:][1:]]
+    if "" in fields and _is_header([field for field in others if field] or [""]):
+        raise DataError(f"{path}:{number}: {_complain_of_nameless(fields.index(''))}")
+    header = fields if place is None or _is_header(others) else []
     if place is None:
         if label not in fields:
             raise DataError(f"{path}:{number}: no column {label!r}; there are: {', '.join(fields)[:200]}")
+        if fields.count(label) > 1:
+            raise DataError(
+                f"{path}:{number}: {fields.count(label)} columns are called {label!r}; rename all but one"
+            )
         place = fields.index(label)
     if features not in (None, columns - 1) or columns < 2:
         expected = "a label and values" if features is None else f"a label and {features} values"
@@ -102,6 +109,12 @@ def _lines(path: str | Path) -> Iterator[_Line]:
 def _is_header(fields: list[str]) -> bool:
     """Whether the fields are names: not one is a number, missing or not finite."""
     return all(field and complain_of_number(field.encode(), "") == " is not a number" for field in fields)
+
+
+def _complain_of_nameless(place: int) -> str:
+    if place == 0:
+        return "the first column has no name (the index of pandas?): write it with index=False"
+    return f"column {place + 1} has no name"
 
 
 def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:

@@ -133,6 +133,8 @@ def test_no_command_takes_every_word(called, name, word):
          "my.yaml:3: did not find expected ',' or ']'"),
         ("repeats: 3\npapers:\n\t- platt1998\n",
          "my.yaml:3: found character that cannot start any token (a tab? indent with spaces)"),
+        ("~: 3\n", "my.yaml: key must be text, not None"),
+        ("repeats: 3\n5: 4\n", "my.yaml: key must be text, not 5"),
         ("repeats: 3\nrepeats: 4\n", "my.yaml:2: key 'repeats' is given twice"),
         ("experiments: {platt1998: {adult-linear: {size: [1605]}}}\n",
          "my.yaml: experiments.platt1998.adult-linear.size: unknown key; did you mean 'sizes'?"),

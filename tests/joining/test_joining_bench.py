@@ -5,6 +5,7 @@ import math
 import os
 import re
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +14,12 @@ from support import ran, rows_of
 from svmrepro import datasets
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands.main import main
+from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.performance_profile import ratios_to_best, steps
 from svmrepro.workflow.figures.trace import best_primal, distances
-from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining import bench_run, bench_settings
+from svmrepro.workflow.joining.bench_folder import MARK, data_line, folder_of
 from svmrepro.workflow.joining.bench_run import bench
 from svmrepro.workflow.joining.bench_settings import Bench
 
@@ -95,6 +98,23 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
         (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is not a label with its sign, such as 0:-1"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has 200 rows"),
+        (
+            ["-d", "TABLE", "--labels", "a:1,b:1"],
+            "error: --labels: must give -1 to some labels and +1 to the",
+        ),
+        (["--labels", "a:1,b:-1,a:-1"], "--labels: a is given twice"),
+        (["--labels", "0:-1,0.0:1"], "--labels: 0 is given twice"),
+        (["--test", "t.csv"], "--test: is for a file of yours, not for the generated data; leave it out"),
+        (["-d", "adult", "--test", "t.csv"], "--test: is for a file of yours, not for adult; leave it out"),
+        (
+            ["-d", "adult", "-d", "web", "--labels", "0:-1,1:1"],
+            "--labels: is for a file of yours, not for adult, w",
+        ),
+        (["-d", "adult", "--label", "y"], "--label: is for a file of yours, not for adult"),
+        (
+            ["-d", "x.libsvm", "--label", "y"],
+            "--label: is for tables (.csv, .tsv), not for x.libsvm; leave it out",
+        ),
         (["--C", "0"], "--C: must be positive, not 0"),
         (["--C", "nan"], "--C: must be positive, not nan"),
         (["--gamma", "-1"], "--gamma: must be positive, not -1"),
@@ -189,6 +209,93 @@ def test_mistakes_in_a_call_name_the_option(settings, said, tmp_path, monkeypatc
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "made", ["config/config.yaml", "config/config.json", "notes", "own/mine.csv", "x/own/a.npz"]
+)
+def test_a_folder_with_other_files_is_refused(made, tmp_path):
+    (tmp_path / made).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / made).write_text("mine")
+    first = made if made.startswith(("own", "config/config.yaml")) else made.split("/")[0]
+    said = f"--output: {tmp_path} holds files that no bench made ({first}); name an empty folder, or that of"
+    with pytest.raises(StepError, match=re.escape(said)):
+        folder_of([], tmp_path)
+    assert (tmp_path / made).read_text() == "mine"
+
+
+def test_the_folder_of_a_bench_is_used_again_even_of_one_that_was_killed(tmp_path):
+    for first in (
+        "",
+        "own/mine.npz",
+        "arrays/.mine.1-x.npz",
+        ".numba/x",
+        str(MARK),
+        "config/config.yaml",
+        "own/x",
+    ):
+        if first:
+            (tmp_path / first).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / first).write_text("paper: bench\n")
+        assert folder_of([], tmp_path) == tmp_path
+
+
+def test_the_projects_own_configuration_is_never_overwritten(tmp_path):
+    (tmp_path / "config").symlink_to(config_dir())
+    for folder in (config_dir().parent, tmp_path):
+        with pytest.raises(StepError, match=r"no bench made \(config/config\.yaml\)"):
+            folder_of([], folder)
+
+
+@pytest.mark.parametrize(
+    ("output", "said"), [("", "is empty; name a folder"), ("x.csv", "x.csv is a file; name")]
+)
+def test_an_output_that_is_no_folder(output, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").touch()
+    with pytest.raises(StepError, match=f"^--output: {said}"):
+        folder_of([], output)
+
+
+def test_a_bench_of_another_file_is_not_replaced_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("d1/x.csv", "d2/x.csv"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    (tmp_path / "bench" / "x" / MARK).parent.mkdir(parents=True)
+    (tmp_path / "bench" / "x" / MARK).write_text(data_line(["d1/x.csv"]) + "paper: bench\n")
+    said = f"--data: bench/x holds a bench of {tmp_path}/d1/x.csv; name another folder by -o"
+    with pytest.raises(StepError, match=re.escape(said)):
+        folder_of(["d2/x.csv"])
+    assert folder_of(["d2/x.csv"], "bench/x") == folder_of(["d1/x.csv"]) == folder_of(["x"])
+    (tmp_path / "d1" / "x.csv").unlink()  # or was moved
+    assert folder_of(["d2/x.csv"]).name == "x"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (["d1/x.csv", "d2/x.csv"], "d1/x.csv and d2/x.csv would both be called 'x'; rename one"),
+        (["d1/a b.csv", "a-b.npz"], "d1/a b.csv and a-b.npz would both be called 'a-b'; rename one"),
+        (["x.csv", "x.csv"], "x.csv is named twice; name it once"),
+        (["adult", "adult"], "adult is named twice; name it once"),
+        (["adult.csv", "own-adult.csv"], "adult.csv and own-adult.csv would both be called 'own-adult'"),
+        (["x.csv", "x-test.csv"], "x.csv and x-test.csv would both be called 'x-test'; rename one"),
+    ],
+)
+def test_two_data_of_one_name(data, said, tmp_path):
+    with pytest.raises(StepError, match=f"^--data: {re.escape(said)}"):
+        bench_settings.read_data(Bench(data=data, test="t.csv" if ".csv" in data[0] else None), tmp_path)
+
+
+def test_a_bench_does_not_overwrite_its_data(tmp_path):
+    path = tmp_path / "own" / "mine.npz"
+    path.parent.mkdir()
+    np.savez(path, X=np.eye(4), y=np.array([1, -1, 1, -1]))
+    before = path.read_bytes()
+    with pytest.raises(StepError, match=r"mine\.npz would be overwritten by a sample of it"):
+        bench_settings.sample_of_file(path, path.parent, None)
+    assert path.read_bytes() == before
+
+
 def test_a_profile_counts_unsolved_problems_but_none_without_the_contender():
     problems = [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": math.inf}, {}, {"a": 5.0}]
     ratios = ratios_to_best(problems, ["a", "b"])
@@ -212,6 +319,25 @@ def test_distances_come_from_the_trace_and_end_at_the_certificate():
 def test_data_that_are_not_there(tmp_path):
     with pytest.raises(StepError, match=r"gone\.csv"):
         bench_settings.sample_of_file(tmp_path / "gone.csv", tmp_path, None)
+
+
+def test_a_name_that_is_no_text_can_be_written(table, tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff\xe4.csv")
+    path.write_bytes(table.read_bytes())
+    found = bench_settings.sample_of_file(path, tmp_path / "own", None, {0.0: -1.0, 1.0: 1.0})
+    assert (found.name, found.title) == ("data", "\ufffd\ufffd.csv")
+    bench_settings.write_configuration(Bench(["libsvm"], [path]), [found], tmp_path)
+    assert "\ufffd.csv" in yaml.safe_load((tmp_path / MARK).read_text())["experiments"]["data"]["title"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("time_limit", {"no solver solved anything": True}), ("optimal", {})]
+)
+def test_a_bench_in_which_nothing_was_solved(status, said, monkeypatch):
+    monkeypatch.setattr(bench_run.paths, "job_files", lambda *_: ["one"])
+    monkeypatch.setattr(bench_run, "read_lines", lambda file: [{"status": "time_limit"}, {"status": status}])
+    experiment = SimpleNamespace(paper="bench", name="mine")
+    assert bench_run._nothing_solved(SimpleNamespace(experiments=[experiment])) == said
 
 
 def test_rows_of_one_class_name_the_file_and_the_option(tmp_path):

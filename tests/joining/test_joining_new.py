@@ -21,6 +21,8 @@ def test_the_solver_of_the_skeleton_conforms(tmp_path, monkeypatch):
     # It may give up on hard problems: after two seconds in place of ten.
     monkeypatch.setattr(conformance._Tested.call, "__defaults__", (2.0,))
     report = check("my_svm.training:train")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "my_svm"]:
+        del sys.modules[name]  # else `new` would refuse it as installed
     assert report.passed, report
     declared = (tmp_path / "my-svm" / "pyproject.toml").read_text()
     assert 'my-svm = "my_svm.training:train"' in declared
@@ -76,6 +78,14 @@ def _folder(tmp_path):
         ("solver", "smo", "is taken"),
         ("dataset", "adult", "is taken"),
         ("paper", "platt1998", "is taken"),
+        ("solver", "class", "'class' is a word of Python; choose another"),
+        ("solver", "import", "'import' is a word of Python"),
+        ("dataset", "match", "'match' is a word of Python"),
+        (
+            "solver",
+            "numpy",
+            r"'numpy' is that of an installed package \(.*numpy/__init__.py\); choose another",
+        ),
         ("paper", "../x", "is not a valid name"),
     ],
 )
@@ -94,8 +104,9 @@ def test_files_are_named_as_the_caller_finds_them(tmp_path, monkeypatch, capsys)
         assert f"wrote {said}pyproject.toml" in capsys.readouterr().out
 
 
-def test_nothing_is_overwritten(tmp_path):
+def test_nothing_is_overwritten(tmp_path, monkeypatch):
     skeleton_writer.write("solver", "my-svm", tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path / "my-svm"))  # as if it were installed
     (tmp_path / "my-svm" / "experiment.yaml").unlink()
     with pytest.raises(StepError, match=r"my-svm/my_svm/__init__\.py exists already"):
         skeleton_writer.write("solver", "my-svm", tmp_path)

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import io
 import json
 import stat
 import threading
@@ -55,10 +56,32 @@ def test_the_command_names_the_scale_for_the_comparison(tmp_path, monkeypatch, c
     assert f"compare with it by `./run compare --scale smoke {target}`" in capsys.readouterr().out
 
 
+def test_only_an_archive_of_a_run_is_overwritten(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(publishing, "files_of", lambda config: {"check.json": b"{}"})
+    target = tmp_path / "mine.zip"
+    for content in (b"my thesis", b"", zipped({"a.txt": b"mine"})):
+        target.write_bytes(content)
+        assert main.main(["publish", "--scale", "smoke", "-o", str(target)]) == 1
+        said = f"error: --output: {target} is there and is no archive of a run; name another file\n"
+        assert capsys.readouterr().err == said and target.read_bytes() == content
+    assert main.main(["publish", "--scale", "smoke", "-o", str(tmp_path)]) == 1
+    archives.pack({"check.json": b"[]"}, target)
+    assert main.main(["publish", "--scale", "smoke", "-o", str(target)]) == 0
+    assert zipfile.ZipFile(target).read("check.json") == b"{}"
+
+
 def test_nothing_to_publish(tmp_path):
     config = synthetic.make_config(tmp_path, ["adult-linear"])
     with pytest.raises(StepError, match="nothing to publish"):
         publishing.files_of(config)
+
+
+def zipped(files):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
 
 
 def packed(path, files=GOOD, more=()):

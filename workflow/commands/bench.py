@@ -7,7 +7,7 @@ A solver is `package.module:function`, the name of an entry point, or a known on
 others that can take the problem; if known ones are named too, only these take part. Data are a file (LIBSVM,
 CSV, NPZ) or the name of a data set; without any, generated ones are used. Results go into a folder of
 their own; the same command resumes an interrupted bench. The exit code is 1 if a solver of yours solves
-nothing and fails.
+nothing and fails, or if no solver solves anything.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--baseline", default="", help="the solver that ratios of seconds refer to")
     add("--repeats", type=int, default=3, help="runs of each solver at each size (3)")
     add("--seconds", type=float, default=60.0, help="CPU seconds for all runs together (60)")
-    add("-o", "--output", type=Path, help="folder of the results (bench/<name of the data>)")
+    add("-o", "--output", help="folder of the results (bench/<name of the data>)")
 
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
-    from svmrepro.workflow.joining import bench_settings
+    from svmrepro.workflow.joining import bench_folder
 
-    folder = bench_settings.folder_of(given.data, given.output)
+    folder = bench_folder.folder_of(given.data, given.output)
     try:
         return _run(given, folder)
     except KeyboardInterrupt:
@@ -66,7 +66,7 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
 
     asked = {field.name: getattr(given, field.name) for field in fields(bench_settings.Bench)}
     asked["options"] = dict(map(_option, given.options))
-    asked["labels"] = None if given.labels is None else dict(map(_sign, given.labels.split(",")))
+    asked["labels"] = None if given.labels is None else _labels(given.labels)
     made = bench_run.run_bench(bench_settings.Bench(**asked), folder)
     print((folder / "table.md").read_text(encoding="utf-8"))
     place = callers_folder.shown(folder)
@@ -75,6 +75,16 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
     for line in made.failures:
         bench_run.say(line)
     return int(any(made.failures.values()))
+
+
+def _labels(text: str) -> dict[str | float, float]:
+    labels: dict[str | float, float] = {}
+    for each in text.split(","):
+        label, sign = _sign(each)
+        if label in labels:
+            raise StepError(f"--labels: {label if isinstance(label, str) else f'{label:g}'} is given twice")
+        labels[label] = sign
+    return labels
 
 
 def _sign(text: str) -> tuple[str | float, float]:

@@ -47,6 +47,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     )
     if not target.parent.is_dir():
         raise StepError(f"--output: {target.parent} is not a folder; name one that is there")
+    if target.exists() and not archives.is_archive(target):
+        raise StepError(f"--output: {target} is there and is no archive of a run; name another file")
     files = files_of(config)
     archives.pack(files, target)
     size = target.stat().st_size / 1e6

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from svmrepro.datasets.yaml_checks import Fault, Key, convert, dotted
+from svmrepro.datasets.yaml_checks import Fault, Key, convert, dotted, shown
 from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError
 
@@ -27,6 +27,9 @@ class Layers:
 
         Messages name the source of its values by ``origin`` (a file name, ``--config``).
         """
+        for key in layer:
+            if not isinstance(key, str):  # it would be told without its origin later
+                raise StepError(f"{origin}: key must be text, not {shown(key)}")
         self._merge(self.content, layer, origin, ())
 
     def _merge(self, target: dict[str, Any], layer: Mapping[str, Any], origin: str, at: Key) -> None:

@@ -17,8 +17,9 @@ import numpy as np
 from svmrepro.workflow.configuration import Config, as_called, callers_folder, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.joining import bench_settings
+from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
+from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.journal.own_solvers import failures
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
 from svmrepro.workflow.number_text import plural
@@ -30,7 +31,7 @@ _FORMS = ("md", "html", "csv")
 
 
 class BenchFiles(NamedTuple):
-    """The files at the top of a bench's folder, and what `failures` says of its own solvers."""
+    """The files at the top of a bench's folder, and what `failures` says, also if nothing was solved."""
 
     files: Sequence[Path]
     failures: Mapping[str, bool]
@@ -95,7 +96,7 @@ def bench(
     sources = [data] if isinstance(data, str | Path) else list(data)
     # As YAML writes them.
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in settings.items()}
-    folder = bench_settings.folder_of(sources, output)
+    folder = bench_folder.folder_of(sources, output)
     if isinstance(data, Mapping):
         sources = [bench_settings.store_arrays(name, data[name], folder / "arrays") for name in data]
     for line in run_bench(Bench(names, sources, **plain), folder).failures:
@@ -133,7 +134,17 @@ def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
         how = as_called(f"`./run pip install {packages}` adds them")
         say(f"without {', '.join(absent)}, which are not installed; {how}")
     _measure(config, folder)
-    return BenchFiles(_show(config, folder), failures(config, config.experiments))
+    files = _show(config, folder)
+    return BenchFiles(files, {**failures(config, config.experiments), **_nothing_solved(config)})
+
+
+def _nothing_solved(config: Config) -> dict[str, bool]:
+    """Return a line, as `failures` does, if no solver solved anything."""
+    for experiment in config.experiments:
+        for file in paths.job_files(config, experiment.paper, experiment.name):
+            if any(line["status"] == "optimal" for line in read_lines(file)):
+                return {}
+    return {"no solver solved anything": True}
 
 
 def say(text: str) -> None:

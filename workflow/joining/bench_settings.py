@@ -25,6 +25,7 @@ from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.fingerprints import solver_fingerprint
+from svmrepro.workflow.joining.bench_folder import MARK, data_line
 from svmrepro.workflow.number_text import plural
 
 PAPER = "bench"
@@ -112,14 +113,6 @@ def check_values(bench: Bench) -> None:
         raise StepError("--option: no solver of yours takes part; add it by --solver")
 
 
-def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> Path:
-    """Return the folder of a bench: the one asked for, or one named after the data."""
-    if output is not None:
-        return callers_folder.made(output)
-    joined = "-".join(Path(name).stem for name in data) or "generated"
-    return Path("bench") / (re.sub(r"[^A-Za-z0-9._-]+", "-", joined)[:60].strip("-.") or "data")
-
-
 def store_arrays(name: str, arrays: Any, folder: Path) -> Path:
     """Write a caller's ``(X, y)`` as an NPZ file, whose reader checks their values; return its path."""
     try:
@@ -140,7 +133,48 @@ def store_arrays(name: str, arrays: Any, folder: Path) -> Path:
 
 def read_data(bench: Bench, folder: Path) -> list[BenchData]:
     """Return the data sets of a bench; the rows of files are stored in its folder."""
+    _check_file_options(bench)
+    _check_names(bench)
     return [_data_set(str(name), bench, folder) for name in bench.data or GENERATED]
+
+
+def _check_file_options(bench: Bench) -> None:
+    """Raise a StepError for an option that concerns files, or tables, where there are none."""
+    files = [Path(name) for name in bench.data if str(name) not in datasets.names()]
+    told = {
+        "labels": bench.labels is not None,
+        "label": bench.label != "last",
+        "test": bench.test is not None,
+    }
+    for option in [name for name, given in told.items() if given]:
+        if not files:
+            named = ", ".join(map(str, bench.data)) or "the generated data"
+            raise StepError(f"--{option}: is for a file of yours, not for {named}; leave it out")
+    if bench.label != "last" and not any(datasets.UserEntry("", path).form() == "csv" for path in files):
+        raise StepError(f"--label: is for tables (.csv, .tsv), not for {files[0]}; leave it out")
+
+
+def _check_names(bench: Bench) -> None:
+    """Raise a StepError if two of the data would have one name; the second would replace the first."""
+    named: dict[str, str] = {}
+    for given in map(str, bench.data):
+        file = given not in datasets.names()
+        name = _name_of(Path(given)) if file else given
+        for each in [name, *[f"{name}-test"] * (file and bench.test is not None)]:
+            if named.get(each) == given:
+                raise StepError(f"--data: {given} is named twice; name it once")
+            if each in named:
+                raise StepError(
+                    f"--data: {named[each]} and {given} would both be called {each!r}; rename one"
+                )
+            named[each] = given
+
+
+def _name_of(path: Path) -> str:
+    """Return the name of a user's own file as a data set."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "data"
+    taken = name in datasets.names() and not isinstance(datasets.describe(name), datasets.UserEntry)
+    return f"own-{name}" if taken else name
 
 
 def _data_set(name: str, bench: Bench, folder: Path) -> BenchData:
@@ -169,9 +203,7 @@ def sample_of_file(
 
     Files are often sorted by class, and the first rows of one would then be no sample of it.
     """
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "data"
-    if name in datasets.names() and not isinstance(datasets.describe(name), datasets.UserEntry):
-        name = f"own-{name}"
+    name = _name_of(path)
     told: Any = {} if labels is None else {"labels": labels}
     try:
         datasets.register_file(name, path, label=label, test=test, **told)
@@ -183,6 +215,7 @@ def sample_of_file(
     except datasets.DataError as error:
         # The key of a configuration is an option here.
         said = one_line(error).replace("the key 'labels'", "--labels").replace("{0: -1, 1: 1}", "0:-1,1:1")
+        said = f"--{said}" if said.startswith("labels: ") else said
         raise StepError(said) from error
     order = np.random.default_rng(0).permutation(len(data.y))
     n = min(len(order), MOST_ROWS) if rows is None else rows
@@ -198,10 +231,13 @@ def sample_of_file(
     entry: dict[str, Any] = {}
     for part, (X, y) in stored.items():
         file = folder / f"{name}{'-test' * (part == 'test')}.npz"
+        if file.resolve() in (path.resolve(), test and test.resolve()):
+            raise StepError(f"--output: {file} would be overwritten by a sample of it; name another folder")
         with atomic_path(file) as temporary:
             write_npz(temporary, X, y)
         entry["path" if part == "train" else "test"] = str(file)
-    return BenchData(name, path.name, n, len(order), _scale(stored["train"][0]), entry, test is not None)
+    title = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return BenchData(name, title, n, len(order), _scale(stored["train"][0]), entry, test is not None)
 
 
 def known_set(name: str, rows: int | None) -> BenchData:
@@ -269,8 +305,8 @@ def write_configuration(bench: Bench, data: Sequence[BenchData], folder: Path) -
             ),
         },
     }
+    atomic_write(folder / MARK, data_line(bench.data) + yaml.safe_dump(paper, sort_keys=False))
     atomic_write(folder / "config" / "config.yaml", yaml.safe_dump(main, sort_keys=False))
-    atomic_write(folder / "config" / "experiments" / f"{PAPER}.yaml", yaml.safe_dump(paper, sort_keys=False))
     return [*contenders]
 
 

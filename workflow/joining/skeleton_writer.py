@@ -6,6 +6,8 @@ package.
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
 import re
 import subprocess
 import sys
@@ -69,6 +71,7 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
     existing = sorted(path for path in files if path.exists())
     if existing:
         raise StepError(f"{existing[0]} exists already; choose another name")
+    _refuse_installed(name)  # after that: what `new` wrote may be installed
     for path, text in files.items():
         atomic_write(path, text)
     if kind == "dataset":
@@ -89,6 +92,15 @@ def check_name(kind: str, name: str) -> None:
     reserved = ("solvers", "datasets", "workflow", "tests", "config", "docs", "test")
     if name in taken or package in reserved or package in sys.stdlib_module_names:
         raise StepError(f"the name {name!r} is taken; choose another")
+    if keyword.iskeyword(package) or keyword.issoftkeyword(package):
+        raise StepError(f"the name {name!r} is a word of Python; choose another")
+
+
+def _refuse_installed(name: str) -> None:
+    """Raise a StepError if an installed package has the name, whose place a new one would take."""
+    found = importlib.util.find_spec(name.replace("-", "_"))
+    if found is not None and found.origin is not None:  # None: a mere folder
+        raise StepError(f"the name {name!r} is that of an installed package ({found.origin}); choose another")
 
 
 def _papers() -> list[str]:

@@ -1,8 +1,13 @@
 """The LIBSVM reader: accepted files, error messages, and matrices built piece by piece."""
 
+import bz2
+import gzip
+import lzma
+import pickle
+
 import numpy as np
 import pytest
-from datasets_support import put, refused
+from datasets_support import put, refused, zipped
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -62,6 +67,30 @@ GOOD = "+1 1:1\n-1 2:1\n"
 def test_what_is_refused(tmp_path, text, line, words):
     path = put(tmp_path / "file", text)
     refused(lambda: read_libsvm(path, features=123), f"{path}:{line}: ", words)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b"+1 1:1\n"), ": is compressed (gzip): unpack it"),
+        (lzma.compress(b"+1 1:1\n"), ": is compressed (xz): unpack it"),
+        (bz2.compress(b"+1 1:1\n"), ": is compressed (bzip2): unpack it"),
+        (zipped({"a": b"+1 1:1\n"}), ": is a zip archive: unpack it"),
+        (b"PAR1\x15\x04", ": is a Parquet file: write it as CSV or NPZ"),
+        (b"\x93NUMPY\x01\x00v\x00", ": is a single array of NumPy: write X and y into one NPZ file"),
+        (pickle.dumps([1.0]), ": is a pickle: write it as CSV or NPZ"),
+        ("a,b,y\n1,2,1\n", ":1: looks like a table; give it the suffix .csv"),
+        ("1;2;1\n", ":1: looks like a table; give it the suffix .csv"),
+        ("1\t2\t1\n", ":1: looks like a table; give it the suffix .csv"),
+        ("+1 1:0,5 2:1\n", ":1: value '0,5' of index 1 is not a number"),
+        ("+1\t1:1\n-1\t2\n", ":2: '2' is cut short: index:value expected"),
+        ("# a, b\n+1 1:1\nx 2:1\n", ":3: label 'x' is not a number"),
+        ("-1\n+1\n", ":1: no example has a value; 'label index:value ...' was expected"),
+    ],
+)
+def test_files_of_another_format_are_told(tmp_path, content, said):
+    path = put(tmp_path / "file", content)
+    refused(lambda: read_libsvm(path), f"{path}{said}")
 
 
 finite = st.floats(-1e150, 1e150)

@@ -37,6 +37,17 @@ def test_a_table_is_read_with_and_without_a_header(tmp_path, text, settings):
     [
         ("", {}, ":1: the file is empty"),
         ("age,sick\n", {}, ":1: no example follows the header"),
+        (
+            ",a,y\n0,1,2\n",
+            {},
+            ":1: the first column has no name (the index of pandas?): write it with index=F",
+        ),
+        (",a,y\n0,1,2\n", {"label": "y"}, ":1: the first column has no name"),
+        (",y\n0,1\n", {"label": "y"}, ":1: the first column has no name"),
+        (",a,b\n0,1,2\n", {"label": "first"}, ":1: the first column has no name"),
+        ("a,,y\n1,2,0\n", {}, ":1: column 2 has no name"),
+        (",1,0\n2,3,1\n", {}, ":1: column '1' has no value"),
+        ("a,b,a\n1,2,0\n", {"label": "a"}, ":1: 2 columns are called 'a'; rename all but one"),
         (TABLE, {"label": "ill"}, ":1: no column 'ill'; there are: age, name, sick"),
         (TABLE, {"features": 3}, ":1: 3 fields where a label and 3 values were expected"),
         (TABLE + "1,2\n", {}, ":4: 2 fields where 3 were expected"),
@@ -82,6 +93,7 @@ def test_arrays_dense_and_sparse(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
+        ({"data": X, "target": Y}, "were expected; there are: data, target"),
         ({"X": X}, "X and y, or y and the arrays of a CSR matrix"),
         ({"X": X, "y": np.array(["a", "b"])}, "y: 1-dimensional numbers expected"),
         ({"X": X[0], "y": Y}, "X: 2-dimensional numbers expected, not float64 of shape (2,)"),

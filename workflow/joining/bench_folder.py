@@ -1,0 +1,94 @@
+"""The folder of a bench: its name, and that nothing of another kind is overwritten in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from svmrepro.workflow.configuration import callers_folder, config_dir
+from svmrepro.workflow.errors import StepError
+
+MARK = Path("config", "experiments", "bench.yaml")
+"""File by which the folder of a bench is known; it is written before the rest of the configuration."""
+
+_PAPER = b"paper: bench"
+
+_DATA = "# data: "
+"""Beginning of the line of `MARK` that lists the data, as JSON."""
+
+_FIRST = ("own", "arrays")
+"""Folders of NPZ files, which are written before `MARK`."""
+
+
+def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> Path:
+    """Return the folder of a bench: the one asked for, or one named after the data.
+
+    A folder that holds something else, or by default a bench of other files, is a StepError.
+    """
+    if output is None:
+        joined = "-".join(Path(name).stem for name in data) or "generated"
+        named = re.sub(r"[^A-Za-z0-9._-]+", "-", joined)[:60].strip("-.") or "data"
+        folder = Path("bench") / named
+    elif str(output):
+        folder = callers_folder.made(output)
+    else:
+        raise StepError("--output: is empty; name a folder")
+    if folder.exists() and not folder.is_dir():
+        raise StepError(f"--output: {folder} is a file; name an empty folder, or that of an earlier bench")
+    if foreign := _foreign(folder):
+        raise StepError(
+            f"--output: {folder} holds files that no bench made ({foreign}); "
+            "name an empty folder, or that of an earlier bench"
+        )
+    if output is None and (other := _other_data(folder, data)):
+        raise StepError(f"--data: {folder} holds a bench of {other}; name another folder by -o")
+    return folder
+
+
+def data_line(data: Sequence[str | Path]) -> str:
+    """Return the line of `MARK` that lists the data."""
+    return f"{_DATA}{json.dumps(_places(data))}\n"
+
+
+def _foreign(folder: Path) -> str:
+    """Return a file or folder that no bench made; "" if there is none."""
+    settings = Path("config", "config.yaml")
+    if (folder / "config").resolve() == config_dir().resolve():
+        return str(settings)
+    if not folder.exists() or _PAPER in _lines(folder / MARK):
+        return ""
+    if (folder / settings).exists():
+        return str(settings)
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        inner = sorted(path.iterdir()) if path.name in _FIRST and path.is_dir() else [path]
+        for each in inner:
+            if each.suffix != ".npz" or each.parent == folder:
+                return str(each.relative_to(folder))
+    return ""
+
+
+def _other_data(folder: Path, data: Sequence[str | Path]) -> str:
+    """Return a file, still there, of which the folder holds a bench, if that is none of these files."""
+    if not all(callers_folder.given(name).is_file() for name in data):
+        return ""
+    told = next((line for line in _lines(folder / MARK) if line.startswith(_DATA.encode())), None)
+    before = json.loads(told.removeprefix(_DATA.encode())) if told else []
+    here = _places(data)
+    return next((each for each in before if each not in here and Path(each).is_file()), "")
+
+
+def _places(data: Sequence[str | Path]) -> list[str]:
+    """Return the data as a bench in another folder would name them: whole paths of files."""
+    files = {name: callers_folder.given(name) for name in data}
+    return [str(path.resolve()) if path.is_file() else str(name) for name, path in files.items()]
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
