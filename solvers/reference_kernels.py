@@ -76,9 +76,10 @@ _WHOLE = 2.0**26
 
 def terms_a_value(X: Any) -> float:
     """Return how many products a kernel value of two rows takes here."""
-    if _is_sparse(X) and X.shape[1] > _WIDE:
-        return float(X.nnz) / max(X.shape[0], 1)
-    return float(X.shape[1])
+    rows, columns = map(int, X.shape)
+    if _is_sparse(X) and columns > _WIDE:
+        return int(X.nnz) / max(rows, 1)
+    return float(columns)
 
 
 class Sum(NamedTuple):

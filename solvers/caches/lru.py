@@ -28,9 +28,9 @@ _ROWS = {"byte": np.uint8, "rounded": np.float32}  # where entries are not doubl
 _FIRST_BYTES, _FIRST_BYTES_CHEAP = 256 * 2**20, 2 * 2**20
 _NEAR_BYTES = 16 * 2**20
 _FIRST_ROWS = 16
-# Double if more than one call in this many misses a row that twice the size would hold; second: for cheap
+# Double if more than one call in this many misses a row that the largest size would hold; second: for cheap
 # rows beyond ``_NEAR_BYTES``.
-_WORTH, _WORTH_FAR = 10, 2
+_WORTH, _WORTH_FAR = 10, 5
 
 
 class Counts:
@@ -200,7 +200,7 @@ def claim(cache, i):
     slot = cache.slot_of[i]
     counts.calls += 1
     if slot < 0:
-        if cache.called[i] and counts.misses - cache.called[i] < 2 * counts.slots:
+        if cache.called[i] and counts.misses - cache.called[i] < newer.size - 1:
             counts.near_misses += 1
         grow(cache)
         slot = newer[newer.size - 1]  # the oldest

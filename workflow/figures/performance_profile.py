@@ -70,7 +70,8 @@ def seconds_of(results: Results, name: str, labels: Sequence[str]) -> dict[str, 
         medians = {label: results.group(name, label, n).median(CPU) for label in labels}
         if any(seconds is not None for seconds in medians.values()):
             there = [label for label in labels if n in experiment.sizes_of(experiment.contenders[label])]
-            return {label: math.inf if medians[label] is None else medians[label] for label in there}
+            found = {label: medians[label] for label in there}
+            return {label: math.inf if each is None else each for label, each in found.items()}
     return {}
 
 
