@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from svmrepro.solvers.blas_threads import one_blas_thread
+from svmrepro.solvers.compilation.loading import loaded
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
@@ -259,7 +260,9 @@ def _drive(
     """Run one solver in slices until it ends or reaches a limit."""
     limit = math.inf if time_limit is None else time_limit
     step_limit = int(min(iteration_limit, _NO_LIMIT))
-    clock = time.perf_counter if getattr(problem.X, "elsewhere", False) else time.thread_time
+    elsewhere = getattr(problem.X, "elsewhere", False)
+    clock = time.perf_counter if elsewhere else time.thread_time
+    known_cpu, known_wall = loaded.cpu, loaded.wall
     points: list[tuple[float, float]] | None = [] if trace else None
     wall = time.perf_counter()
     begin, started = time.thread_time(), clock()
@@ -268,7 +271,7 @@ def _drive(
     while status is None:
         before = now
         status = solver.advance(run, work, step_limit)
-        now = clock() - started
+        now = clock() - started - (loaded.wall - known_wall if elsewhere else loaded.cpu - known_cpu)
         slowest *= _FADING
         if before > 0.0 and now - before > _SLICE_SECONDS / 4:  # the first one may have loaded code
             slowest = max(slowest, (now - before) / work)
@@ -282,10 +285,11 @@ def _drive(
         elif status is None and solver.steps(run) >= step_limit:
             status = ITERATION_LIMIT
     solution = solver.finish(run, status)
+    own = time.thread_time() - begin - (loaded.cpu - known_cpu)
     solution = dataclasses.replace(
         solution,
-        cpu_seconds=solution.cpu_seconds + time.thread_time() - begin,  # of helper threads, and of this one
-        wall_seconds=time.perf_counter() - wall,
+        cpu_seconds=solution.cpu_seconds + own,  # of helper threads, and of this one
+        wall_seconds=time.perf_counter() - wall - (loaded.wall - known_wall),
         trace=points,
     )
     return solver.complete(run, solution) if isinstance(solver, Completes) else solution

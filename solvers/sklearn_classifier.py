@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -220,22 +221,33 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         counted = y[np.isin(y, self.classes_)]
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=counted)
         self.kernel_ = self._kernel(X)
-        parts = self._parts(X, labels, weights)
-        starts = self._starts(parts)
-        solutions = [self._solve(problem, start) for (_, problem), start in zip(parts, starts, strict=True)]
-        ends = [(problem.bounds, each.end) for (_, problem), each in zip(parts, solutions, strict=True)]
-        self._ends = (self._essence(parts), ends) if self.warm_start else None
-        signed = np.zeros((len(parts), labels.size))
-        for row, (members, problem), solution in zip(signed, parts, solutions, strict=True):
+        essence = self._essence(self._parts(X, labels, weights)) if self.warm_start else None
+        last = self._last_ends(essence)
+        solutions: list[Solution] = []
+        ends, coefficients, sizes = [], [], []
+        for place, (members, problem) in enumerate(self._parts(X, labels, weights)):
+            start = None
+            if last:
+                before, end = last[place]
+                start = scaled_start(end, before, problem)
+            solution = self._solve(problem, start)
+            solutions.append(solution)
+            ends.append((problem.bounds, solution.end))
+            sizes.append(problem.n)
             if solution.alpha is not None:
-                row[members] = problem.y * solution.alpha
+                taken = np.flatnonzero(solution.alpha)
+                coefficients.append((place, members[taken], (problem.y * solution.alpha)[taken]))
+        self._ends = (essence, ends) if self.warm_start else None
         # If the promise is a gap, it holds for the weights, which the multipliers may not reproduce.
         of_weights = any(solution.alpha is None or solution.promise != KKT for solution in solutions)
         self._weights = np.array([solution.weights for solution in solutions]) if of_weights else None
-        self._sizes = [problem.n for _, problem in parts]
-        self.support_ = np.flatnonzero(signed.any(axis=0))
+        self._sizes = sizes
+        supports = [members for _, members, _ in coefficients]
+        self.support_ = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *supports]))
         self.support_vectors_ = X[self.support_]
-        self.dual_coef_ = signed[:, self.support_]
+        self.dual_coef_ = np.zeros((len(solutions), self.support_.size))
+        for place, members, values in coefficients:
+            self.dual_coef_[place, np.searchsorted(self.support_, members)] = values
         self.intercept_ = np.array([solution.bias for solution in solutions])
         self.n_iter_ = np.array([solution.iterations for solution in solutions])
         self.solution_ = solutions[0] if len(solutions) == 1 else tuple(solutions)
@@ -337,7 +349,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not np.isin(y if weights is None else y[weights > 0], self.classes_).all():
             raise ValueError("y has labels that are not of this fit")
         solutions = self.solution_ if isinstance(self.solution_, tuple) else (self.solution_,)
-        parts = self._parts(X, np.searchsorted(self.classes_, y), weights)
+        parts = list(self._parts(X, np.searchsorted(self.classes_, y), weights))
         if self._sizes != [problem.n for _, problem in parts]:
             raise ValueError("X and y are not of this fit: their numbers of examples differ")
         found = [certify(problem, solution) for (_, problem), solution in zip(parts, solutions, strict=True)]
@@ -385,10 +397,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _parts(
         self, X: Any, labels: npt.NDArray[np.intp], weights: npt.NDArray[np.float64] | None
-    ) -> list[tuple[Any, Problem]]:
-        """Return the examples and the problem of each pair of classes."""
+    ) -> Iterator[tuple[Any, Problem]]:
+        """Yield the examples and the problem of each pair of classes; all at once could fill the memory."""
         bias = NO_BIAS not in get(self.solver).needs
-        found = []
         for negative, positive in combinations(range(self.classes_.size), 2):
             taken = (labels == negative) | (labels == positive)
             members = np.flatnonzero(taken if weights is None else taken & (weights > 0))
@@ -402,20 +413,16 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if weights is not None or self.class_weight is not None:
                 factors = self.class_weight_[labels[members]]
                 C = C * (factors if weights is None else factors * weights[members])
-            found.append((members, Problem(part, y, C, self.kernel_, bias=bias)))
-        return found
+            yield members, Problem(part, y, C, self.kernel_, bias=bias)
 
-    def _starts(self, parts: list[tuple[Any, Problem]]) -> list[Any]:
-        """Return a start for each pair: the end of the last fit, if that was to the same data."""
+    def _last_ends(self, essence: str | None) -> list[Any]:
+        """Return the bounds and the end of each pair in the last fit, if that was to the same data."""
         last = getattr(self, "_ends", None) if self.warm_start else None
-        if last is None or not get(self.solver).starts or last[0] != self._essence(parts):
-            return [None] * len(parts)
-        return [
-            scaled_start(end, before, problem)
-            for (_, problem), (before, end) in zip(parts, last[1], strict=True)
-        ]
+        if last is None or not get(self.solver).starts or last[0] != essence:
+            return []
+        return list(last[1])
 
-    def _essence(self, parts: list[tuple[Any, Problem]]) -> str:
+    def _essence(self, parts: Iterable[tuple[Any, Problem]]) -> str:
         """Return a hash of the problems, without C and the tolerance."""
         digest = hashlib.sha256(repr((self.solver, self.kernel_)).encode())
         for _, problem in parts:

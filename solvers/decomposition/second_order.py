@@ -66,7 +66,6 @@ eta               ``_ETA``, 0.9
 from __future__ import annotations
 
 import math
-import time
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -92,6 +91,7 @@ from svmrepro.solvers.caches.single_rows import (
     single_panel,
 )
 from svmrepro.solvers.compilation.compiled import compiled_for, direct
+from svmrepro.solvers.compilation.loading import loading
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import FIXED_STATE, FixedGradient, build_fixed
@@ -429,9 +429,9 @@ def widen(run: SecondOrderRun) -> None:
     run.state.diagonal[:] = diagonal[run.panel.order]
     base = problem.layout("panel", build_panel)
     run.panel, run.own = part_of(run.panel, base, np.arange(n)), True
-    begin = time.thread_time()
-    run.loops, run.iterated = loops_of("double"), run.state
-    run.helped -= time.thread_time() - begin  # the solver's seconds are without loading code
+    with loading():
+        run.loops = loops_of("double")
+    run.iterated = run.state
     _go_on_alone(run)  # this is rare, and loading the other loops for several threads takes seconds
     del run.cache  # the next one takes its memory
     run.cache = build_cache(n, run.limit, "double", cheap=cheap_rows(problem))

@@ -22,6 +22,7 @@ from solver_cases import (
     words,
 )
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
+from svmrepro.solvers.compilation.loading import loaded, loading
 
 LINEAR, GAUSSIAN = Kernel.linear(), Kernel.gaussian(gamma=0.3)
 NAMES = tuple(name for name in ONE_OF_EACH if SOLVERS[name].promise == "kkt")
@@ -401,3 +402,20 @@ def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> 
     certificate = certify(problem, solution)  # raises outside the box
     if solution.status == "optimal" and certificate.passes(1e-8, SOLVERS[name].tolerance_factor):
         assert certificate.gap >= -1e-9 * problem.total
+
+
+def test_loading_code_during_a_run_counts_neither_in_its_seconds_nor_against_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module: Any = SOLVERS["smo2"].load()
+
+    def advance(*arguments: Any, own: Any = module.advance) -> Any:
+        with loading():
+            monkeypatch.setattr(loaded, "cpu", loaded.cpu + 1e6)
+            monkeypatch.setattr(loaded, "wall", loaded.wall + 1e6)
+        return own(*arguments)
+
+    monkeypatch.setattr(module, "advance", advance)
+    solution = solve(problem_for("smo2"), "smo2", time_limit=1e-9)
+    assert solution.status == "optimal"
+    assert solution.cpu_seconds < -0.9e6 and solution.wall_seconds < -0.9e6

@@ -10,8 +10,8 @@ The differences are written out before the clock starts, in the order of i and t
 :mod:`svmrepro.solvers.decomposition.svmlight.classification`. Every other difference is negated and labelled
 -1. This changes nothing, since only ``y_k x_k`` matters, and provides the two classes that a problem needs.
 The number of differences grows with n^2. Above the memory limit (512 MB by default, counting 8 bytes for a
-number in dense differences and 12 for an entry in sparse ones) the run ends at once with status
-``memory_limit``. A few thousand examples reach that limit.
+number in dense differences and 12 for an entry in sparse ones), or above ten million differences, the run
+ends at once with status ``memory_limit``. A few thousand examples reach that limit.
 
 With every pair within eps of its condition, the duality gap is at most ``eps n C``, which the certificate
 checks.
@@ -33,7 +33,7 @@ __all__ = ["advance", "finish", "multiplier_limits", "objective", "prepare", "st
 
 _OWN_LIMIT = 512 * 2**20
 _DENSE_BYTES, _SPARSE_BYTES = 8, 12
-_PAIR_BYTES = 200  # of the comparison of labels, and of all vectors with an entry a pair
+_MOST_PAIRS = 10**7  # whose vectors with an entry a pair take about 2 GB
 
 
 class PairProblem(NamedTuple):
@@ -131,8 +131,7 @@ def _build(problem: Problem) -> PairProblem:
     else:
         entries = np.diff(X.indptr) if sp.issparse(X) else np.count_nonzero(X, axis=1)
         size = _SPARSE_BYTES * int(entries @ (below + above))
-    size += _PAIR_BYTES * count
-    if size > _OWN_LIMIT:
+    if size > _OWN_LIMIT or count > _MOST_PAIRS:
         return PairProblem(count, size, None, 1)
     higher, lower = np.nonzero(y[:, None] > y[None, :])
     copies = 2 if count == 1 else 1

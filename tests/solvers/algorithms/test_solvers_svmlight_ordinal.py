@@ -78,3 +78,5 @@ def test_too_many_pairs() -> None:
     assert solve(large, "svmlight-ordinal").status == "memory_limit"
     made = large.layout("pairs", svmlight_ordinal._build)
     assert made.problem is None and made.number == 20_000 * 19_999 // 2
+    empty = Problem(sp.csr_array((20_000, 1)), np.arange(20_000), 1.0, bias=False, storage="csr")
+    assert solve(empty, "svmlight-ordinal").status == "memory_limit"  # no entries, but as many vectors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import ran
-from svmrepro.solvers import SOLVERS, Certificate, SVMClassifier
+from svmrepro.solvers import SOLVERS, Certificate, Problem, SVMClassifier, sklearn_classifier
 
 KERNELS: dict[str, dict[str, Any]] = {
     "linear": {"kernel": "linear"},
@@ -325,3 +326,18 @@ def test_a_fit_that_fails_leaves_the_last_one() -> None:
 def test_a_kernel_of_another_shape_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a precomputed kernel must have shape \(n, n\), got \(4, 6\)"):
         SVMClassifier(kernel="precomputed").fit(np.ones((4, 6)), [0, 0, 1, 1])
+
+
+def test_of_many_classes_one_problem_is_in_memory_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[weakref.ref[Problem]] = []
+    most = []
+
+    def solved(problem: Problem, *arguments: Any, own: Any = sklearn_classifier.solve, **options: Any) -> Any:
+        alive.append(weakref.ref(problem))
+        most.append(sum(each() is not None for each in alive))
+        return own(problem, *arguments, **options)
+
+    monkeypatch.setattr(sklearn_classifier, "solve", solved)
+    X, y = data(4)
+    SVMClassifier().fit(X, y)
+    assert len(most) == 6 and max(most) <= 2  # the last one, until the next is there
