@@ -301,6 +301,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of float64, shape (n_samples, n_classes)
             Probabilities, in the order of ``classes_``.
+
+        Raises
+        ------
+        NotFittedError
+            If there was no fit with ``probability=True``.
         """
         check_is_fitted(self)
         if self._calibrated is None:
