@@ -355,3 +355,17 @@ def test_unknown_counts_and_old_reasons_of_a_measurement(tmp_path):
 def test_a_rule_has_minus_signs():
     claim = ShownClaim({"rule": "between -0.5 and 0.5", "earlier_rule": "at most -1e-3"})
     assert (claim.rule, claim.earlier_rule) == ("between −0.5 and 0.5", "at most −1e-3")
+
+
+@pytest.mark.parametrize("drawn", ["SYMBOLS", "OUTLINES"])
+def test_the_markers_of_all_reference_figures_are_known_to_plots_and_legends(drawn):
+    script = (PROJECT / "workflow" / "site" / "assets" / "plots.js").read_text(encoding="utf-8")
+    known = re.search(rf"const {drawn} = \{{(.*?)\}};", script, re.DOTALL)[1]
+    markers = {
+        series["marker"]
+        for path in (PROJECT / "figures" / "reference").glob("*/*/*.json")
+        for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]
+        for series in panel["series"]
+    }
+    keys = {key.strip('"') for key in re.findall(r'("[^"]+"|\w+): "', known)}
+    assert "+" in markers and markers - keys <= {"", "."}  # a dot is a small circle

@@ -2,7 +2,7 @@
 "use strict";
 const SYMBOLS = { o: "circle", s: "square", "^": "triangle-up", v: "triangle-down", "<": "triangle-left", ">": "triangle-right",
   D: "diamond", d: "diamond-tall", P: "cross", X: "x", "*": "star", p: "pentagon", h: "hexagon", "|": "line-ns-open", _: "line-ew-open", x: "x-thin-open",
-  7: "triangle-down" }; // a caret, as Matplotlib counts them
+  "+": "cross-thin-open", 7: "triangle-down" }; // a caret, as Matplotlib counts them
 const symbolOf = (each) => { const name = SYMBOLS[each.marker] ?? "circle"; return each.hollow && !name.endsWith("-open") ? `${name}-open` : name; };
 const DASHES = { "-": "solid", "--": "dash", ":": "dot", "-.": "dashdot" };
 // Lengths of dashes and gaps are in widths of the line.
@@ -201,7 +201,7 @@ const showPoint = (place, panel, point) => {
 // The outlines of Matplotlib's markers in a box of 12 by 12.
 const OUTLINES = { o: "M2.5 6a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z", s: "M2.5 2.5h7v7h-7z", "^": "M6 2l4.2 7.5H1.8z", v: "M6 10L1.8 2.5h8.4z", "<": "M2 6l7.5-4.2v8.4z", ">": "M10 6L2.5 1.8v8.4z",
   D: "M6 1.5L10.5 6 6 10.5 1.5 6z", d: "M6 1L9 6 6 11 3 6z", P: "M4.5 1.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z", X: "M3.5 1.5L6 4l2.5-2.5 2 2L8 6l2.5 2.5-2 2L6 8l-2.5 2.5-2-2L4 6 1.5 3.5z", x: "M2.5 2.5l7 7M9.5 2.5l-7 7",
-  "*": "M6 1l1.3 3.4 3.7.2-2.9 2.3 1 3.6L6 8.5l-3.1 2 1-3.6L1 4.6l3.7-.2z", p: "M6 1.5l4.3 3.1-1.6 5.1H3.3L1.7 4.6z", h: "M6 1.5l3.9 2.2v4.6L6 10.5 2.1 8.3V3.7z", "|": "M6 1v10", _: "M1.5 6h9",
+  "*": "M6 1l1.3 3.4 3.7.2-2.9 2.3 1 3.6L6 8.5l-3.1 2 1-3.6L1 4.6l3.7-.2z", p: "M6 1.5l4.3 3.1-1.6 5.1H3.3L1.7 4.6z", h: "M6 1.5l3.9 2.2v4.6L6 10.5 2.1 8.3V3.7z", "|": "M6 1v10", _: "M1.5 6h9", "+": "M6 1v10M1 6h10",
   7: "M6 10L1.8 2.5h8.4z", ".": "M4 6a2 2 0 1 0 4 0a2 2 0 1 0-4 0z" };
 const signOf = (looks) => {
   const make = (name, given) => { const made = document.createElementNS("http://www.w3.org/2000/svg", name); for (const [key, value] of Object.entries(given)) made.setAttribute(key, value); return made; };
