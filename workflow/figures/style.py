@@ -150,7 +150,7 @@ _PLUS: dict[str, Any] = {
 SINGLE_RUNS = "both runs, where there are only two"
 """Legend label of single runs."""
 
-FLAGGED = "all runs flagged for other load: an upper bound"
+FLAGGED = "all runs flagged for other load"
 """Legend label of the plus sign over such a point."""
 
 INTERVAL = "95 % interval"
