@@ -10,7 +10,7 @@ and verified in ``<data_dir>/raw``, parsed arrays in ``<data_dir>/prepared``.
 
 The modules and packages, from the interface down::
 
-    loading            data sets by name
+    loading            data sets by name, also of sizes between the nested subsets
     adult_against_a9a  our encoding of Adult, compared row by row with LIBSVM's
     prepared           parsed arrays cached on disk, their rows and labels checked against the registry
     own_files          a user's own files
@@ -22,7 +22,7 @@ The modules and packages, from the interface down::
     registry/          the data sets that are known by name
     sparse_builder     sparse matrices built piece by piece
     dataset            the types Dataset and ExampleSet
-    yaml_checks        checks of YAML and other structured files, also of the configuration; their messages
+    input_checks       checks of YAML and other structured input, also of the configuration; *did you mean*
     files, errors      atomic writing and checksums; one-line errors
     locks              locks between processes
 """

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray, sorted_csr
 from svmrepro.datasets.errors import DataError
-from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.datasets.input_checks import did_you_mean
 
 Examples: TypeAlias = FloatArray | sparse.csr_matrix
 

@@ -14,12 +14,12 @@ from svmrepro.datasets.encodings import encoded
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.files import sha256_of
 from svmrepro.datasets.generators import generate, generator_key, is_whole
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.datasets.own_files import SIGNS, Format, UserEntry, check_entry, read_own
 from svmrepro.datasets.permutations import subset_rows
 from svmrepro.datasets.prepared import read_stored
 from svmrepro.datasets.readers.by_name import READER_VERSION
 from svmrepro.datasets.registry import DownloadedEntry, GeneratedEntry, Label, Part, registry
-from svmrepro.datasets.yaml_checks import did_you_mean
 
 if TYPE_CHECKING:
     from svmrepro.datasets.download.http import Network

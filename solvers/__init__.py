@@ -16,7 +16,7 @@ The modules and packages, in reading order, from what users call to what solvers
     sklearn_classifier   SVMClassifier
     conformance          checks for a solver of your own
     warm_starts          solve_grid: warm starts over kernels, C and tolerances
-    driver               solve: slices, limits, progress, clocks
+    driver               solve: checks of a given start, slices, limits, progress, clocks
     registry             the solvers by name, with the defaults of their options
     interface            the functions that a solver's module provides
     user_functions       solvers outside this project: by package.module:function or as entry points

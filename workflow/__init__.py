@@ -4,7 +4,8 @@ errors          failures due to configuration, disk or data, reported in one lin
 files           files that are either complete or absent
 archives        published runs as archives
 locks           locks between processes
-fingerprints    of the code behind results: another one puts a result out of date
+fingerprints    of the code behind results: another one puts a result out of date. `configuration.jobs` has
+                those of a problem, `graph.plan` those of tables; `journal.missing_runs` compares
 number_text     formatting of numbers
 from_source     makes ``svmrepro`` importable from a clone, without an installation
 statistics/     intervals, exponents, paired tests

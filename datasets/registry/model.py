@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
-from svmrepro.datasets.yaml_checks import pattern
+from svmrepro.datasets.input_checks import pattern
 
 SUFFIXES: Final = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "compress": ".Z"}
 """Compression formats and their file suffixes."""

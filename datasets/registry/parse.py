@@ -63,6 +63,7 @@ from importlib import resources
 from typing import Any
 
 from msgspec import Struct, structs
+from svmrepro.datasets.input_checks import Fault, Key, check_known, convert, did_you_mean
 from svmrepro.datasets.registry.model import (
     APART,
     SUFFIXES,
@@ -81,7 +82,6 @@ from svmrepro.datasets.registry.model import (
     RegistryKeys,
     SourceKeys,
 )
-from svmrepro.datasets.yaml_checks import Fault, Key, check_known, convert, did_you_mean
 
 
 class RegistryError(ValueError):

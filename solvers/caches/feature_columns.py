@@ -42,12 +42,12 @@ from svmrepro.solvers.storage.row_products import STORE, VECTOR, dots_bits, dots
 from svmrepro.solvers.vector_code.table_lookup import shuffle_table
 from svmrepro.solvers.vector_code.vector_loops import exponentials
 
-_BYTE_LIMIT = 1 << 30  # bytes of binary columns; above it, packed bits or index lists are used
+_BIT_LIMIT = 1 << 30  # bits in binary columns; above it, packed bits or index lists are used
 _COLUMN_LIMIT = 1 << 30  # bytes of dense columns for sparse data
 _SMALL_TABLE = 256
 _CHEAP = 2  # dense features for each lane of a register; with fewer, rows are computed as fast as fetched
 _DENSE_FROM = 0.05  # share of nonzeros above which sparse data are faster as dense columns
-_BYTES_FROM = 0.005  # share of ones, in nonempty columns, above which byte columns pay off
+_BITS_FROM = 0.005  # share of ones, in nonempty columns, above which columns of bits pay off
 
 
 class Panel(NamedTuple):
@@ -93,10 +93,10 @@ def build_panel(problem: Problem, plain: bool = False) -> Panel:
     Parameters
     ----------
     problem : Problem
-        Its storage decides the layout: ``dense`` gives dense columns, ``bits`` and ``index`` bytes, ``csr``
-        dense columns if at least a twentieth of the data is nonzero. Data that would take more than 1 GiB
-        keep their storage, and so do binary data with few ones: moving their columns would cost more than
-        reading them saves.
+        Its storage decides the layout: ``dense`` gives dense columns, ``bits`` and ``index`` columns of bits,
+        ``csr`` dense columns if at least a twentieth of the data is nonzero. Data that would take too much
+        memory keep their storage, and so do binary data with few ones: moving their columns would cost more
+        than reading them saves.
     plain : bool
         Whether binary data keep their storage in any case.
     """
@@ -105,7 +105,7 @@ def build_panel(problem: Problem, plain: bool = False) -> Panel:
     tiles, bits = build_tiles(np.zeros((0, 0)), together=False), bit_columns.allocate(0, 0, np.zeros(0))
     at, features, values = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
     kind = form(problem, plain)
-    if kind in ("bytes", "columns", "levels"):
+    if kind in ("bit columns", "columns", "levels"):
         if problem.storage == "csr":  # perhaps centred
             csr = sp.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=(n, d))
         else:
@@ -116,7 +116,7 @@ def build_panel(problem: Problem, plain: bool = False) -> Panel:
         number = np.zeros(d, dtype=np.uint32)
         number[used] = np.arange(used.size, dtype=np.uint32)
         at, features = csr.indptr.astype(np.int64), number[csr.indices]
-        if kind == "bytes":
+        if kind == "bit columns":
             bits = bit_columns.allocate(n, used.size, store.norms)
             set_bits(bits, at, features, n)
         else:
@@ -144,7 +144,7 @@ def _small_table(gamma: float) -> Any:
 
 
 def form(problem: Problem, plain: bool = False) -> str:
-    """Return how a panel holds the examples: "bytes", "levels", "columns" or the problem's storage.
+    """Return how a panel holds the examples: "bit columns", "levels", "columns" or the problem's storage.
 
     A ``plain`` panel of packed bits or index lists holds none: rows are dot products of one example after the
     other, as :mod:`svmrepro.solvers.storage.row_products` computes them.
@@ -154,8 +154,8 @@ def form(problem: Problem, plain: bool = False) -> str:
         return problem.storage
     if problem.storage in ("bits", "index"):
         entries = n * problem.layout("columns in use", _columns_in_use)
-        pays = entries <= _BYTE_LIMIT and store.norms.sum() >= _BYTES_FROM * entries
-        return "bytes" if pays and store.norms.max() <= 255 else problem.storage
+        pays = entries <= _BIT_LIMIT and store.norms.sum() >= _BITS_FROM * entries
+        return "bit columns" if pays and store.norms.max() <= 255 else problem.storage
     if problem.storage == "precomputed":
         return "precomputed"
     if problem.storage == "csr":
@@ -182,12 +182,12 @@ def cheap_rows(problem: Problem, plain: bool = False) -> bool:
     kind = form(problem, plain)
     if kind == "columns":
         return problem.d < _CHEAP * lanes(cpu_target.target_context, 32)
-    return kind in ("bytes", "precomputed")
+    return kind in ("bit columns", "precomputed")
 
 
 def bytes_hold(problem: Problem) -> str | None:
     """Return what bytes can hold instead of a kernel row: its entries, squared distances, or None."""
-    if form(problem) != "bytes":
+    if form(problem) != "bit columns":
         return None
     if problem.kernel.name == "linear":
         return "entries"
@@ -258,7 +258,7 @@ def distances_from(panel, i, first, last):
 
 
 @compiled(BLOCK, choice=True)
-def block_bytes(store, panel, i, first, last, out):
+def block_bit_columns(store, panel, i, first, last, out):
     """Compute dot products of binary data as counts of common ones."""
     touched, counts = count_common(panel, i, first, last)
     for k in range(last - first):
@@ -282,7 +282,7 @@ def values_from_distances(panel, i, first, last, out):
 
 
 @compiled(BLOCK, choice=True)
-def block_bytes_table(store, panel, i, first, last, out):
+def block_bit_table(store, panel, i, first, last, out):
     """Look up Gaussian kernel values of binary data by integer distance."""
     if panel.table.size:
         return values_from_distances(panel, i, first, last, out)
@@ -347,13 +347,13 @@ def block_of(problem: Problem, plain: bool = False) -> tuple[Any, Any]:
         "polynomial": shape_polynomial,
         "precomputed": shape_none,
     }
-    if kind == "bytes" and problem.kernel.name == "gaussian":
-        return first_class(block_bytes_table, shape_none)  # type: ignore[no-any-return]
+    if kind == "bit columns" and problem.kernel.name == "gaussian":
+        return first_class(block_bit_table, shape_none)  # type: ignore[no-any-return]
     block = {
         "columns": block_differences if problem.differences else block_columns,
         "levels": block_levels,
         "precomputed": block_precomputed,
-        "bytes": block_bytes,
+        "bit columns": block_bit_columns,
         "bits": block_bits,
         "index": block_index,
         "csr": block_csr,

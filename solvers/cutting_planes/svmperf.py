@@ -1,4 +1,4 @@
-r"""Cutting planes for classification (Joachims 2006, Algorithm 1: SVM-perf).
+r"""Cutting planes for classification with one slack variable (Joachims 2006, Algorithm 1: SVM-perf).
 
     min  1/2 w.w + Cn xi    subject to
          w . (1/n) sum_i c_i y_i x_i >= (1/n) sum_i c_i - xi    for all c in {0,1}^n

@@ -1,4 +1,4 @@
-r"""Cutting planes for ordinal regression and ROC area (Joachims 2006, Algorithm 2).
+r"""Cutting planes for ordinal regression and ROC area, with one slack variable (Joachims 2006, Algorithm 2).
 
     min  1/2 w.w + Cn xi    subject to
          w . (1/m) sum_(i,j) c_ij (x_i - x_j) >= (1/m) sum_(i,j) c_ij - xi    for all c in {0,1}^m

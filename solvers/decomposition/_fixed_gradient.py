@@ -9,7 +9,7 @@ are widened by it, so that a gap is never found too small.
 The change of an entry is computed in single precision and cut off to a whole number of units, so that it is
 wrong by less than a unit and 2^-22 of mu times the difference of the rows. The state's ``noise`` counts this.
 Nothing is widened by it: the end of such a run is computed in double precision, see
-:mod:`~svmrepro.solvers.decomposition._restoring`.
+:mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`.
 
 The run goes on in double precision when the error becomes too large a share of eps, when an entry or a step
 is too large, and when few examples are active.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from svmrepro.solvers.decomposition.second_order import SecondOrderRun
 
 _ENTRY_BYTES = {
-    "bytes": 1 / 8,
+    "bit columns": 1 / 8,
     "columns": 8,
     "levels": 1,
     "bits": 8,

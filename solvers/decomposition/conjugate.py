@@ -253,9 +253,9 @@ def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
 
 def advance(run: ConjugateRun, work: int, step_limit: int) -> str | None:
     """Continue for about ``work`` entries read; return a status when the run has ended."""
-    before = run.shrinks, run.restoring
+    before = run.shrinks, run.reconstruction
     status = second_order.advance(run, work, step_limit)
-    if before != (run.shrinks, run.restoring):
+    if before != (run.shrinks, run.reconstruction):
         forget(run.last)  # positions or the gradient have changed
     return status
 

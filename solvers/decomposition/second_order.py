@@ -95,6 +95,16 @@ from svmrepro.solvers.compilation.loading import loading
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _second_order_iteration as second_order_iteration
 from svmrepro.solvers.decomposition._fixed_gradient import FIXED_STATE, FixedGradient, build_fixed
+from svmrepro.solvers.decomposition._gradient_reconstruction import (
+    FEWEST,
+    MARGIN,
+    REFINE,
+    ROUNDS,
+    Leavers,
+    PairReconstruction,
+    Refinement,
+    gradient_error,
+)
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows, subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import build_screen
 from svmrepro.solvers.decomposition._pair_state import (
@@ -104,16 +114,6 @@ from svmrepro.solvers.decomposition._pair_state import (
     in_original_order,
     known,
     look,
-)
-from svmrepro.solvers.decomposition._restoring import (
-    FEWEST,
-    MARGIN,
-    REFINE,
-    ROUNDS,
-    Leavers,
-    PairRestoring,
-    Refinement,
-    gradient_error,
 )
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
@@ -259,7 +259,7 @@ class SecondOrderRun:
         self.helped = 0.0
         self.own = False
         self.tried = False
-        self.restoring: PairRestoring | Refinement | None = None
+        self.reconstruction: PairReconstruction | Refinement | None = None
         self.futile = 0
         self.shrinks = self.restores = 0
         self.smallest = n
@@ -272,7 +272,7 @@ class SecondOrderRun:
         if options["start"] is None or gradient is not None:
             look(self.state)
         else:
-            self.restoring = PairRestoring(self, 0, BEGIN)
+            self.reconstruction = PairReconstruction(self, 0, BEGIN)
 
     def iterate(self, work: int, step_limit: int) -> int:
         """Iterate until the caller has to act, with the helpers if the active set is large."""
@@ -351,8 +351,8 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
     """Continue for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
-    if run.restoring is not None:
-        return _restored(run, run.restoring) if run.restoring.advance(run, work) else None
+    if run.reconstruction is not None:
+        return _restored(run, run.reconstruction) if run.reconstruction.advance(run, work) else None
     verdict = run.iterate(work, step_limit)
     if verdict == RUNNING:
         return None
@@ -361,24 +361,24 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
         _shrink(run)
     elif verdict == NEARLY:
         scalars.near_end = False
-        run.restoring = PairRestoring(run, int(scalars.n_active), NEARLY)
+        run.reconstruction = PairReconstruction(run, int(scalars.n_active), NEARLY)
     elif verdict == CONVERGED:
         if scalars.n_active < n:
-            run.restoring = PairRestoring(run, int(scalars.n_active), CONVERGED)
+            run.reconstruction = PairReconstruction(run, int(scalars.n_active), CONVERGED)
         elif run.rounded:
-            run.restoring = Refinement(run)
+            run.reconstruction = Refinement(run)
         elif scalars.drift * run.largest * run.rounding > 0.01 * run.eps:
-            run.restoring = PairRestoring(run, 0, RENEW)
+            run.reconstruction = PairReconstruction(run, 0, RENEW)
         else:
             return OPTIMAL if known(state, run.eps, run.problem) else STALLED
     return None
 
 
-def _restored(run: SecondOrderRun, done: PairRestoring | Refinement) -> str | None:
+def _restored(run: SecondOrderRun, done: PairReconstruction | Refinement) -> str | None:
     """Continue with the complete gradient; return a status if the run has stalled."""
     state = run.state
     scalars = state.scalars
-    run.restoring, scalars.n_active = None, run.problem.n
+    run.reconstruction, scalars.n_active = None, run.problem.n
     if done.why in (NEARLY, CONVERGED):
         run.restores += 1
     elif done.why != REFINE:
@@ -439,7 +439,7 @@ def widen(run: SecondOrderRun) -> None:
     counts.hits, counts.misses = before.hits, before.misses
     counts.entries, counts.touched = before.entries, before.touched
     run.rounded, run.target, run.rounding, run.futile = False, run.eps, ROUNDING, 0
-    run.restoring = PairRestoring(run, 0, RENEW)
+    run.reconstruction = PairReconstruction(run, 0, RENEW)
 
 
 def _go_on_alone(run: SecondOrderRun) -> None:
@@ -461,7 +461,7 @@ def settle_gradient(run: SecondOrderRun) -> None:
 
 def objective(run: SecondOrderRun) -> float:
     """Return the current dual objective W; nan while that of given multipliers is being computed."""
-    if run.restoring is not None and run.restoring.why == BEGIN:
+    if run.reconstruction is not None and run.reconstruction.why == BEGIN:
         return math.nan
     return float(run.state.scalars.objective)
 
@@ -480,7 +480,7 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
     state, problem, cache = run.state, run.problem, run.cache
     scalars = state.scalars
     # After a limit G may be valid for the active examples only, or for none at a given start.
-    valid = 0 if run.restoring is not None and run.restoring.why == BEGIN else int(scalars.n_active)
+    valid = 0 if run.reconstruction is not None and run.reconstruction.why == BEGIN else int(scalars.n_active)
     alpha, beta, gradient = np.empty((3, problem.n))
     free, bias = _in_original_order(state, run.panel.order, valid, alpha, beta, gradient)
     if not free:

@@ -20,15 +20,16 @@ With several threads, long passes of the pair steps are divided among them, and 
 gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`.
 
 Rows of dense data are in single precision, and the end is computed in double precision, see
-:mod:`~svmrepro.solvers.decomposition._restoring`, unless rounding them would matter. Whether it does also
-depends on how many multipliers reach their bound; if it turns out so, the run goes on in double precision.
+:mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`, unless rounding them would matter. Whether it
+does also depends on how many multipliers reach their bound; if it turns out so, the run goes on in double
+precision.
 
 On binary data with few distances, and where Gaussian rows are in single precision, the gradient is kept in
 fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 
 When examples return to the active set, their gradient goes on from a snapshot of the time at which they left,
-see :mod:`~svmrepro.solvers.decomposition._restoring`. LIBSVM's way, which `smo2` and `pasmo` keep,
-has one snapshot for all and needs more rows.
+see :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`. LIBSVM's way, which `smo2` and `pasmo`
+keep, has one snapshot for all and needs more rows.
 
 Symbols:
 
@@ -269,7 +270,7 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
             run.polish = None
         return None
     pairs_limit = step_limit - run.newton_steps
-    if run.pairs.restoring is not None:
+    if run.pairs.reconstruction is not None:
         status = second_order.advance(run.pairs, work, pairs_limit)
         # Shrinking stays as frequent: a polish finds the end of a set that was too small soon.
         run.pairs.state.scalars.shrink_interval = run.shrink_interval
@@ -281,7 +282,7 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
     if shared:
         run.divided += int(scalars.ticks) - ticks
     due = scalars.between_free >= scalars.between_free_stop or run.pairs.shrinks > shrinks
-    if status is None and run.pairs.restoring is None and due:
+    if status is None and run.pairs.reconstruction is None and due:
         if second_order.rounding_matters(run.pairs):
             second_order.widen(run.pairs)
         else:

@@ -17,7 +17,7 @@ from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.performance_profile import ratios_to_best, steps
-from svmrepro.workflow.figures.trace import best_primal, distances
+from svmrepro.workflow.figures.seconds_objectives import best_primal, distances
 from svmrepro.workflow.joining import bench_run, bench_settings
 from svmrepro.workflow.joining.bench_folder import MARK, data_line, folder_of
 from svmrepro.workflow.joining.bench_run import bench

@@ -54,7 +54,7 @@ def test_a_table_comes_back_from_its_page():
 
 
 def test_a_table_of_the_site_can_be_sorted():
-    page = str(templates().get_template("parts.html").module.whole_table(table()))
+    page = str(templates().get_template("_parts.html").module.whole_table(table()))
     assert re.findall('data-order="(.*?)"', page)[:6] == ["1605", "0.02", "0.400", "800", "", ""]
     # The first cell is not left blank where it repeats the one above, nor are cells merged.
     assert page.count("adult &amp; &lt;web&gt;</td>") == 2 and page.count("repeated") == 1

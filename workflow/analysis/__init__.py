@@ -1,7 +1,7 @@
 """From measurements to estimates with intervals.
 
-runs                 measured runs, by contender and size
-results              all inputs of tables, figures and claims
+runs                 measured runs, by contender and size: medians, pairs in one process, *not run: ...*
+results              all inputs of tables, figures and claims, with ratios and the line below a table
 printed_numbers      the papers' own numbers
 paired_contenders    contenders compared pair by pair over permutations
 curves               a quantity over n, C or eps

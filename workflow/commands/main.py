@@ -51,7 +51,7 @@ def _with_command(words: list[str]) -> list[str]:
     """Add the command `run` where none is named; `help COMMAND` becomes `COMMAND --help`."""
     if words[:1] == ["help"]:
         for unknown in [word for word in words[1:2] if word not in COMMANDS]:
-            from svmrepro.datasets.yaml_checks import did_you_mean
+            from svmrepro.datasets.input_checks import did_you_mean
 
             raise SystemExit(f"error: there is no command {unknown!r}{did_you_mean(unknown, COMMANDS)}")
         words = [*words[1:2], "--help"]

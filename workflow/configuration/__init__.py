@@ -4,15 +4,16 @@
 
 loading            ``load_config``: the files as one record, merged and checked
 model              the records that all steps share
-_layers            merges YAML files and command-line settings; each value knows its origin
+_layers            merges YAML files and command-line settings; each value knows its origin. Misspelt keys are
+                   found by `datasets.input_checks`
 _settings          types of the configuration files
 _resolve           turns the files into records
 plain_yaml         reads YAML as plain data
-typed_data         converts plain data to types, without loading what words the messages until one is due
+typed_data         converts plain data of records and claims to types; light, since every step loads it
 artefact_kinds     kinds of tables and figures, and the functions that build them
 contender_options  the options of a contender, set or default
 needs              the data sets and compiled code that a configuration needs
-jobs               the problems of an experiment, and the jobs that measure them
+jobs               the problems of an experiment, and the jobs that measure them: which ones there are
 of_folder          the configuration that belongs to a folder of results
 paths              paths of all files of a run
 callers_folder     files on the command line are named relative to the folder in which `./run` was called

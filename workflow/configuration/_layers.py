@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from svmrepro.datasets.yaml_checks import Fault, Key, convert, dotted, shown
+from svmrepro.datasets.input_checks import Fault, Key, convert, dotted, shown
 from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError
 

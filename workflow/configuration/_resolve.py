@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, to_builtins
 from svmrepro import datasets
-from svmrepro.datasets.yaml_checks import Fault, check_known, shown, under
+from svmrepro.datasets.input_checks import Fault, check_known, shown, under
 from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
 from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
-from svmrepro.datasets.yaml_checks import Fault, pattern, shown
+from svmrepro.datasets.input_checks import Fault, pattern, shown
 from svmrepro.workflow.configuration.model import HeldOut
 
 T = TypeVar("T")

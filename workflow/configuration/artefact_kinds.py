@@ -83,7 +83,7 @@ FIGURES: Mapping[str, str] = {
     "settings": "figures.settings:build",
     "seconds-ratios": "figures.seconds_ratios:build",
     "profile": "figures.performance_profile:build",
-    "seconds-objectives": "figures.trace:build",
+    "seconds-objectives": "figures.seconds_objectives:build",
 }
 
 
@@ -96,7 +96,7 @@ def builder_of(paper: str, artefact: Artefact) -> Builder:
     known = ARTEFACT_KINDS[artefact.form]
     if artefact.kind not in known:
         # Imported late, because it takes half a second.
-        from svmrepro.datasets.yaml_checks import did_you_mean
+        from svmrepro.datasets.input_checks import did_you_mean
 
         raise StepError(
             f"{paper}: artefact '{artefact.name}': no {artefact.form} of kind '{artefact.kind}'"

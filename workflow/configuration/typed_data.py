@@ -1,6 +1,6 @@
 """Conversion of plain data, of records and claims, to msgspec types; `_layers` converts the configuration.
 
-It is kept light, since every step loads it: unlike ``convert`` of :mod:`svmrepro.datasets.yaml_checks`, it
+It is kept light, since every step loads it: unlike ``convert`` of :mod:`svmrepro.datasets.input_checks`, it
 checks only what msgspec checks. That module words the messages, and is loaded for one only.
 """
 
@@ -22,6 +22,6 @@ def typed(value: object, kind: type[T]) -> T:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         # Imported late, because it takes half a second.
-        from svmrepro.datasets.yaml_checks import explain
+        from svmrepro.datasets.input_checks import explain
 
         raise explain(error, value, kind) from None

@@ -1,6 +1,6 @@
 """The builders of figures; `svmrepro.workflow.configuration.artefact_kinds` says which makes which kind.
 
-style                looks: colours, markers and lines of the contenders, sizes, fonts; saving
+style                looks: colours, markers and lines of the contenders (also on the site), sizes, fonts
 axes                 logarithmic axes, labels of panels, what lies outside
 drawn_data           the numbers that a figure draws, as JSON
 loglog               time against size
@@ -13,5 +13,5 @@ grid                 warm and cold starts over a grid
 settings             effect of each setting
 seconds_ratios       solvers relative to one of them
 performance_profile  performance profiles
-trace                seconds against size, and the objective against time: a figure of ``svmrepro bench``
+seconds_objectives   seconds against size, and the objective against time: a figure of ``svmrepro bench``
 """

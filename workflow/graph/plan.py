@@ -22,7 +22,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.archives import run_folder
 from svmrepro.workflow.configuration import (

@@ -16,8 +16,8 @@ import numpy as np
 import yaml
 from scipy import sparse
 from svmrepro import datasets
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.datasets.readers.npz import write_npz
-from svmrepro.datasets.yaml_checks import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import callers_folder, config_dir

@@ -2,6 +2,6 @@
 
 journal_line  the record of a run, one line of JSON
 journal_file  the file of these lines
-open_runs     which runs are already done and which are still to be made
+missing_runs  which runs of an experiment are still to be made, for `steps.measure`; repeats and their budget
 own_solvers   what the user's own solvers did not solve, and whether they failed
 """

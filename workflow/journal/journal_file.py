@@ -1,10 +1,10 @@
 """The journal: every measurement is on disk as soon as it is made, and is written once.
 
 An experiment's journal is append-only. The ``row`` of a line is the fingerprint of an
-:class:`~svmrepro.workflow.configuration.jobs.Instance`. Nothing is decided here: `open_runs` says which lines
-count, and which runs are still to be made. Lines whose ``row`` no longer matches the configuration and the
-code stay in it as history. A killed process leaves at most an incomplete line, which the next writer removes.
-A process that finds the disk full removes its own incomplete line before it reports the error.
+:class:`~svmrepro.workflow.configuration.jobs.Instance`. Nothing is decided here: `missing_runs` says which
+lines count, and which runs are still to be made. Lines whose ``row`` no longer matches the configuration and
+the code stay in it as history. A killed process leaves at most an incomplete line, which the next writer
+removes. A process that finds the disk full removes its own incomplete line before it reports the error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def lines(self) -> list[dict[str, Any]]:
+    def read_lines(self) -> list[dict[str, Any]]:
         """Read all lines in order; incomplete ones and those of other schemas are skipped."""
         try:
             content = self.path.read_bytes()

@@ -8,7 +8,7 @@ _curve_quantities        quantities over n, C or eps
 _grid_quantities         quantities over grids of C and gamma
 _permutation_quantities  quantities over permutations
 _printed_quantities      the same quantities of the paper's printed numbers
-reference_check          comparison of this run with the reference run, and what counts as a fault
+reference_check          comparison of this run with the reference run, its tolerances, what is a fault
 check_file               reading a check.json
 check_report             JUnit XML and a summary in Markdown, for continuous integration
 """

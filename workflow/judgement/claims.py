@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
-from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper

@@ -67,7 +67,7 @@ class Forecast:
         self._paces: list[float] = []
         for experiment in self._experiments if one or short else ():
             current = {instance.fingerprint for instance in instances(experiment)}
-            for line in Journal(paths.journal(config, experiment.paper, experiment.name)).lines():
+            for line in Journal(paths.journal(config, experiment.paper, experiment.name)).read_lines():
                 if line["row"] in current:
                     self.add(line)
 
@@ -136,7 +136,7 @@ class Forecast:
     def _left_of(self, experiment: Experiment, contender: Contender) -> tuple[int, float]:
         """Return the number of remaining runs of a contender, and their seconds.
 
-        This approximates what `open_runs` decides run by run: budgets are divided by the expected seconds,
+        This approximates what `missing_runs` decides run by run: budgets are divided by the expected seconds,
         and limits are expected where these reach the time limit.
         """
         key = _key(experiment, contender)

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.graph.plan import Plan, is_file_name
 

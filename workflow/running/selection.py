@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.workflow.configuration import Config, Contender, load_config
 from svmrepro.workflow.errors import StepError, one_line

@@ -11,8 +11,10 @@ timing_record     what measurements recorded of their machine and of noise
 glossary          the glossary of the documentation
 rule_graph        the graph of the workflow's rules, from Snakemake
 runs_over_time    claims and exponents of all runs, by date
-templates/        Jinja2, one file for each kind of page: claim.html, paper.html, ...
-assets/           style sheet and scripts of the pages
+templates/        Jinja2, one file for each kind of page: claim.html, paper.html, ...; files with a leading
+                  underscore are parts of pages
+assets/           style sheet and scripts: tables to sort and filter (``tables.js``), figures (``plots.js``),
+                  lines of JSON (``records.js``), light and dark (``theme.js``)
 vendor/           DataTables and Plotly, unchanged, with their licences
 
 The pages show what a folder contains and compute nothing new. Results of an older version, a committed

@@ -1,4 +1,4 @@
-"""Writes the pages of the site; its navigation is in ``templates/base.html``.
+"""Writes the pages of the site; its navigation is in ``templates/_base.html``.
 
 index.html                                    all runs, with the tally of each paper
 history.html                                  verdicts and exponents over time
@@ -66,7 +66,7 @@ def write_site(folders: Sequence[Path], out: Path) -> str:
     """Write the site of some runs' folders (none: all of this project) into `out`; say what was written.
 
     A StepError is raised if there is no run, or if `out` holds anything but such a site. The list of tabs is
-    in `templates/base.html`.
+    in `templates/_base.html`.
     """
     with TemporaryDirectory() as unpacked:
         return _write_site(folders, out, Path(unpacked))

@@ -1,7 +1,7 @@
 """Statistics of plain numbers, which know nothing of runs and experiments. What others use is exported.
 
-intervals     medians, means and ratios with intervals
-power_law     scaling exponents with intervals
+intervals     medians, means and ratios with intervals; `analysis.runs` takes them over repeats
+power_law     scaling exponents with intervals, for `analysis.fits`
 paired_tests  signed-rank tests and Holm's correction
 """
 

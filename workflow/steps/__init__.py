@@ -3,11 +3,11 @@
 fetch          get raw files
 generate       check generated data
 compile        compile the solvers
-measure        measure a job
+measure        measure a job: what the journal lacks; adds the machine to each record
 analyse        records to measurements, exponents and ratios
 collect        join the files of a paper's experiments
-tabulate       tables
-plot           figures
+tabulate       tables, by the builders that `configuration.artefact_kinds` lists
+plot           figures, likewise
 check          compare with the reference run
 remake         tables and figures again, from a run's raw measurements
 crate          RO-Crate metadata of results

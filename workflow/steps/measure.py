@@ -4,7 +4,7 @@ Run as ``python -m svmrepro.workflow.steps.measure --config CONFIG --paper PAPER
 JOB``.
 
 Each run is journalled as soon as it ends, so a killed job loses at most the current run. Its replacement
-measures only what is missing (:mod:`svmrepro.workflow.journal.open_runs`). If a child of the killed
+measures only what is missing (:mod:`svmrepro.workflow.journal.missing_runs`). If a child of the killed
 process is still running, the replacement waits for it, because two timed runs at once would disturb each
 other. A solver that ends the process, or one of the user's that does not stop, gets a line, too
 (:mod:`svmrepro.workflow.measurement.supervision`). At the end, the job's own file holds exactly the lines
@@ -28,7 +28,7 @@ from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.journal.journal_file import Journal
 from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, dump_lines
-from svmrepro.workflow.journal.open_runs import OpenRuns
+from svmrepro.workflow.journal.missing_runs import MissingRuns
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance, load_test, register
 from svmrepro.workflow.measurement.job_progress import JobProgress
@@ -73,7 +73,7 @@ class Measurer:
         self._machine = machine.describe()
         self._instructions = Instructions() if config.count_instructions else None
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-        self._open = OpenRuns(experiment, config.shuffle, self._journal.lines())
+        self._missing = MissingRuns(experiment, config.shuffle, self._journal.read_lines())
         #: The examples are the same for all points of an axis, the test set for all rows with its seed.
         self._data, self._test = _Last(), _Last()
 
@@ -88,15 +88,15 @@ class Measurer:
 
         Smaller instances must come first: a contender that meets a limit there is not run here.
         """
-        stopped = self._open.stopped(instance)
+        stopped = self._missing.stopped(instance)
         missing = ""
-        if next(self._open.runs(instance, stopped), None) is not None:
+        if next(self._missing.runs(instance, stopped), None) is not None:
             try:
                 self._run(instance, stopped)
             except NotAvailable as error:
                 missing = str(error)
                 self._progress.note(f"n = {instance.n} not run: {missing}")
-        found = self._open.lines(instance)
+        found = self._missing.lines(instance)
         measured = {line["contender"] for line in found}
         for contender in instance.contenders:
             if contender.label not in measured:
@@ -132,12 +132,12 @@ class Measurer:
             ),
             present=self._present,
         )
-        for contender, repeat in self._open.runs(instance, stopped):
+        for contender, repeat in self._missing.runs(instance, stopped):
             self._present.line = self._line(instance, contender, repeat, {**NO_RESULT, "status": "error"})
             with self._progress.run(instance, contender, repeat) as report:
                 line = self._line(instance, contender, repeat, contender_runs.run(contender))
                 self._journal.append(line)
-                self._open.add(line)
+                self._missing.add(line)
                 report(line)
 
     def _line(

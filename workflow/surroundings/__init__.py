@@ -1,7 +1,7 @@
 """What surrounds a run, and may disturb its seconds.
 
-machine          description of the machine, and its threads
-processor_state  state of the processor and limits, recorded with each run; pinning
+machine          description of the machine; libraries limited to one thread
+processor_state  state of the processor and limits, recorded with each run as ``noise``; pinning
 meter            what a run takes: peak memory, other load meanwhile
 instructions     counts of instructions by perf
 flagged_runs     whether other load makes a run's seconds doubtful (shown as †)

@@ -1,6 +1,7 @@
 """Flagged runs: other load on the machine may have increased their seconds.
 
-`meter` calls `flag_reasons` for each run. Of the recorded noise, only steal can flag a run.
+`meter` calls `flag_reasons` for each run. Beside wall time and other processes, only steal can flag a run;
+the recorded state of the processor cannot.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ WALL_GRAIN = 0.001
 
 OTHER_CORES = 0.2
 """A run is flagged if other processes used more than this many cores meanwhile."""
+
+SHORTEST = 0.25
+"""Seconds. For shorter runs, the kernel's clock (10 ms) is too coarse to measure other load and steal."""
 
 STEAL = 0.05
 """A run is flagged if the hypervisor took more than this share of its time for other machines."""

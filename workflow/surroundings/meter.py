@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from svmrepro.workflow.surroundings.flagged_runs import flag_reasons
+from svmrepro.workflow.surroundings.flagged_runs import SHORTEST, flag_reasons
 from svmrepro.workflow.surroundings.instructions import Instructions
 from svmrepro.workflow.surroundings.machine import proc_field
 from svmrepro.workflow.surroundings.processor_state import processor_state
@@ -33,9 +33,6 @@ class Meter:
         State of the processor at the end, limits on this process, and what was lost to them; see
         `svmrepro.workflow.analysis.measurement_columns`. ``instructions`` is counted if a counter is given.
     """
-
-    #: For shorter runs, in seconds, the kernel's clock ticks (10 ms) are too coarse to detect other load.
-    SHORTEST = 0.25
 
     def __init__(self, instructions: Instructions | None = None) -> None:
         self.peak_memory_bytes = 0
@@ -61,7 +58,7 @@ class Meter:
         busy, own, stolen, clock = self._now()
         elapsed = clock - self._clock
         steal = None
-        if elapsed >= self.SHORTEST:
+        if elapsed >= SHORTEST:
             self.other_cores = max(0.0, (busy - self._busy) - (own - self._own)) / elapsed
             if stolen is not None and self._stolen is not None:
                 steal = max(0.0, stolen - self._stolen) / elapsed

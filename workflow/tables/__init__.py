@@ -14,7 +14,7 @@ grid             problems over a grid of C and gamma
 adult_encoding   our encoding of Adult compared with the published one
 benchmarks       solvers over all experiments
 precision        solvers at equal precision
-peers            our solvers and others, with packages; a table of ``svmrepro bench``
+peers            our solvers and others, with their packages; also a table of ``svmrepro bench``
 parameters       parameters of the experiments
 permutations/    problems measured over permutations
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.datasets.yaml_checks import did_you_mean
+from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, known_count
 from svmrepro.workflow.configuration.contender_options import effective_settings

@@ -71,8 +71,8 @@ from svmrepro.solvers.caches.lru import CACHE, build_cache
 from svmrepro.solvers.compilation.compiled import compiled_for
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _pair_state as pair_state
+from svmrepro.solvers.decomposition._gradient_reconstruction import Leavers
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows
-from svmrepro.solvers.decomposition._restoring import Leavers
 from svmrepro.solvers.decomposition._shrinking import rearrange_state
 from svmrepro.solvers.decomposition.svmlight import _iteration as parts
 from svmrepro.solvers.problem import Problem
@@ -172,7 +172,7 @@ class SvmLightRun:
         self.futile = self.shrinks = self.restores = 0
         self.smallest = n
         self.leavers = Leavers(often=False)
-        self.restoring: SvmLightRestoring | None = None
+        self.reconstruction: SvmLightRestoring | None = None
         if options.get("start") is None:
             parts.survey_all(self.state, self.work, n)
         else:
@@ -200,9 +200,9 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
     """Continue for about ``work`` entries read; return a status when the run has ended."""
     state, n = run.state, run.problem.n
     scalars = state.scalars
-    if run.restoring is not None:
-        if run.restoring.advance(run, work):
-            _restored(run, run.restoring)
+    if run.reconstruction is not None:
+        if run.reconstruction.advance(run, work):
+            _restored(run, run.reconstruction)
         return None
     verdict = parts.iterate(
         state,
@@ -221,7 +221,7 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
         _widen(run)
     elif verdict in (parts.CONVERGED, parts.STUCK):
         if scalars.n_active < n:
-            run.restoring = SvmLightRestoring(run, int(scalars.n_active), RESTORE)
+            run.reconstruction = SvmLightRestoring(run, int(scalars.n_active), RESTORE)
         elif verdict == parts.STUCK or (
             scalars.drift * largest_value(run.problem.kernel, run.store) * run.rounding > 0.01 * run.eps
         ):
@@ -250,7 +250,7 @@ def finish(run: SvmLightRun, status: str) -> Solution:
     beta = np.empty(problem.n)
     beta[run.panel.order] = state.beta
     # After a limit G may not be valid for all examples.
-    whole = scalars.n_active == problem.n and run.restoring is None
+    whole = scalars.n_active == problem.n and run.reconstruction is None
     value = float(0.5 * state.beta @ (state.y + state.G)) if whole else objective(run)
     weights = None
     if problem.kernel.name == "linear":
@@ -326,7 +326,7 @@ def _shrink(run: SvmLightRun) -> None:
 def _restored(run: SvmLightRun, done: SvmLightRestoring) -> None:
     """Continue with the complete gradient."""
     state, n = run.state, run.problem.n
-    run.restoring = None
+    run.reconstruction = None
     if done.why == RESTORE:
         state.scalars.n_active = n
         run.work.calm[:] = 0
@@ -346,4 +346,4 @@ def _renew(run: SvmLightRun, why: int) -> None:
         run.cache.counts.touched += parts.fold_all(
             run.store, run.calls[-1], run.panel.order, run.state.beta, run.work.weights
         )
-    run.restoring = SvmLightRestoring(run, 0, why)
+    run.reconstruction = SvmLightRestoring(run, 0, why)

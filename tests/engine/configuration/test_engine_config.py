@@ -146,7 +146,7 @@ def test_every_key_is_described():
 
 
 def test_no_text_with_a_pattern_stands_beside_a_list():
-    """Nor beside a mapping: msgspec crashes when it frees such a type, see yaml_checks.pattern."""
+    """Nor beside a mapping: msgspec crashes when it frees such a type, see input_checks.pattern."""
     roots = (structs.Settings, structs.PaperFile, RegistryKeys)
     left = list(inspect.multi_type_info(roots))
     seen = []

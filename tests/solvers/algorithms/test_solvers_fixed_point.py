@@ -12,7 +12,7 @@ from svmrepro.solvers.certificate import gram_matrix
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition import second_order, smo_newton
 from svmrepro.solvers.decomposition._fixed_gradient import UNIT
-from svmrepro.solvers.decomposition._restoring import gradient_error
+from svmrepro.solvers.decomposition._gradient_reconstruction import gradient_error
 from svmrepro.solvers.registry import get
 from svmrepro.solvers.vector_code import fixed_point, fixed_point_rows
 
@@ -106,9 +106,9 @@ def test_the_gradient_of_returning_examples_is_as_exact_as_stated(
     in_fixed_point: list[bool] = []
     while smo_newton.advance(run, 200_000, 1 << 40) is None:
         most = max(most, len(run.pairs.leavers.groups))
-        restoring = run.pairs.restoring
-        if restoring is not None and len(in_fixed_point) == restores:
-            in_fixed_point.append(restoring.error > 0.0)
+        under_way = run.pairs.reconstruction
+        if under_way is not None and len(in_fixed_point) == restores:
+            in_fixed_point.append(under_way.error > 0.0)
         if run.pairs.restores > restores:
             restores = run.pairs.restores
             beta = state.beta[state.position]

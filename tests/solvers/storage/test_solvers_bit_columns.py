@@ -22,7 +22,7 @@ def test_counts_and_distances(n: int, d: int, share: float) -> None:
     distances = np.square(X[:, None, :] - X[None, :3, :]).sum(axis=2).T.astype(np.int64)
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
     problem = Problem(sp.csr_array(X), y, 1.0, Kernel.gaussian(gamma=0.1), storage="bits")
-    assert panels.form(problem) == "bytes"
+    assert panels.form(problem) == "bit columns"
     panel = panels.build_panel(problem)
     found = np.zeros(n, dtype=np.uint8)
     for i in (0, n // 2, n - 1):

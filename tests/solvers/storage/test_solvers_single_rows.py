@@ -12,8 +12,8 @@ from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches import single_rows
 from svmrepro.solvers.caches.bit_columns import STRETCH
+from svmrepro.solvers.decomposition import _gradient_reconstruction as reconstruction
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
-from svmrepro.solvers.decomposition import _restoring as restorings
 from svmrepro.solvers.decomposition import second_order, smo_newton
 from svmrepro.solvers.vector_code.vector_loops import TILE, TOGETHER
 
@@ -125,9 +125,9 @@ def run_to_the_end(run: Any) -> tuple[str, list[Any]]:
     seen: list[Any] = []
     for _ in range(100_000):
         status = smo_newton.advance(run, 50_000, 1 << 60)
-        restoring = run.pairs.restoring
-        if isinstance(restoring, restorings.Refinement) and restoring not in seen:
-            seen.append(restoring)
+        under_way = run.pairs.reconstruction
+        if isinstance(under_way, reconstruction.Refinement) and under_way not in seen:
+            seen.append(under_way)
         if status is not None:
             return status, seen
     raise AssertionError("no end")
@@ -150,7 +150,7 @@ def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     true = y[order] - K[np.ix_(order, order)] @ state.beta
     last = seen[-1].places
     largest = float(np.diagonal(K).max())
-    assert np.abs(state.G - true).max() <= restorings.gradient_error(run.pairs) + 1e-12 * largest
+    assert np.abs(state.G - true).max() <= reconstruction.gradient_error(run.pairs) + 1e-12 * largest
     assert np.abs(state.G - true)[last].max() <= 1e-9 * largest  # exact near the extremes
     assert 0 < last.size < problem.n
     rises, falls = (state.status & 1) != 0, (state.status & 2) != 0

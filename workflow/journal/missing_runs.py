@@ -21,7 +21,7 @@ from svmrepro.workflow.configuration.jobs import Instance, instances
 from svmrepro.workflow.journal.journal_line import FINAL, LIMITS
 
 
-class OpenRuns:
+class MissingRuns:
     """The runs of an experiment that are still to be made, given all lines of its journal.
 
     ``shuffle`` is the seed of a random order of the contenders; None means that they take turns.
@@ -59,7 +59,7 @@ class OpenRuns:
         contenders = [contender for contender in instance.contenders if contender.label not in stopped]
         for repeat in range(self._experiment.repeats):
             for contender in self._order(instance, contenders, repeat):
-                if self._is_open(instance, contender, repeat):
+                if self._is_missing(instance, contender, repeat):
                     yield contender, repeat
 
     def stopped(self, instance: Instance) -> dict[str, str]:
@@ -87,7 +87,7 @@ class OpenRuns:
         turn = (repeat + (instance.permutation or 0)) % len(contenders) if contenders else 0
         return contenders[turn:] + contenders[:turn]
 
-    def _is_open(self, instance: Instance, contender: Contender, repeat: int) -> bool:
+    def _is_missing(self, instance: Instance, contender: Contender, repeat: int) -> bool:
         done = [line for line in self._lines[instance.fingerprint] if line["contender"] == contender.label]
         if any(line["repeat"] == repeat or line["status"] in FINAL for line in done):
             return False

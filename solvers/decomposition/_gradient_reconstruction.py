@@ -114,7 +114,7 @@ class MissingRows(NamedTuple):
     changes: Any
 
 
-class PairRestoring:
+class PairReconstruction:
     """The computation of G from a position on, in slices.
 
     Attributes
@@ -177,7 +177,7 @@ class Refinement:
     Attributes
     ----------
     why
-        REFINE, see :class:`PairRestoring`.
+        REFINE, see :class:`PairReconstruction`.
     places : ndarray of int64
         The positions of the examples near the extremes, first those of the ``shared`` support vectors.
     examples : ndarray of int64
