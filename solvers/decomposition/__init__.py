@@ -1,6 +1,6 @@
 """Decomposition: SMO over maximal violating pairs, with planning ahead or Newton steps, and SVM-light.
 
-second_order              SMO with second-order working sets, planning ahead (smo2, pasmo); the bias (`finish`)
+second_order              SMO with second-order working sets, planning ahead (smo2, pasmo), bias (`finish`)
 _second_order_iteration   an iteration of `second_order`: working set, step, update
 _planned_step             planning ahead: the planned step (Algorithm 4), earlier sets as candidates (3, 5)
 _pair_state               the state of `second_order`
