@@ -59,6 +59,14 @@ def test_flagged_runs_and_several_protocols_are_warned_of(tmp_path):
     assert load(found).flagged == 1 and load(found).steal == 0.0
 
 
+def test_the_paper_with_most_flagged_runs_is_named(tmp_path):
+    loud = {"flagged": True, "flag_reason": "other processes used 0.9 cores"}
+    quiet = records(tmp_path / "one", {})
+    counted = records(tmp_path / "two", {"paper": "counts", **loud}, {"paper": "counts", **loud})
+    assert warned(noise_facts(quiet + counted))["flagged for other load"].endswith(", 2 of them in counts")
+    assert warned(noise_facts(counted))["flagged for other load"].endswith("(100.0 %)")
+
+
 def test_the_page_of_a_run_repeats_the_warnings(site, run, tmp_path):
     assert "What may have disturbed" not in (site / "smoke" / "index.html").read_text()
     folder = tmp_path / "results" / "smoke"

@@ -80,14 +80,17 @@ def noise_facts(records: Sequence[Record]) -> list[Fact]:
     """Return what some measurements recorded of noise."""
     if not records:
         return []
-    flagged = sum(bool(record.flagged) for record in records)
-    share = flagged / len(records)
+    flagged = [record for record in records if record.flagged]
+    share = len(flagged) / len(records)
+    # Many flagged runs where only counts matter must not discredit the seconds of all the others.
+    where, most = next(iter(_papers(flagged).most_common(1)), ("", 0))
+    mostly = f", {most:,} of them in {where}" if len(_papers(records)) > 1 and 2 * most > len(flagged) else ""
     protocols = Counter(str(record.fields.get("protocol") or FIRST_PROTOCOL) for record in records)
     loads = _values(records, "load_before")
     facts = [
         Fact(
             "flagged for other load",
-            f"{flagged:,} of {plural(len(records), 'measurement')} ({100 * share:.1f} %)",
+            f"{len(flagged):,} of {plural(len(records), 'measurement')} ({100 * share:.1f} %){mostly}",
             "Many seconds are upper bounds." * (share > MANY_FLAGGED),
         ),
         Fact(
@@ -112,6 +115,10 @@ def noise_facts(records: Sequence[Record]) -> list[Fact]:
             )
         )
     return [*facts, *_processor(recorded), *_limits(recorded)]
+
+
+def _papers(records: Iterable[Record]) -> Counter[str]:
+    return Counter(str(record.fields.get("paper")) for record in records)
 
 
 def load(records: Sequence[Record]) -> Load:
