@@ -13,7 +13,7 @@ The modules and packages, from the interface down::
     loading            data sets by name, also of sizes between the nested subsets
     adult_against_a9a  our encoding of Adult, compared row by row with LIBSVM's
     prepared           parsed arrays cached on disk, their rows and labels checked against the registry
-    own_files          a user's own files
+    own_files          a user's own files: their format, and which labels mean -1 and +1
     download/          finding, downloading, unpacking and verifying raw files
     readers/           file formats
     encodings          other encodings of the same columns

@@ -25,7 +25,7 @@ The modules and packages, in reading order, from what users call to what solvers
     certificate/         the quality of a solution, from the data alone
     reference_kernels    the certificate's own arithmetic
     metrics              measures on test sets
-    source_code          fingerprints of the source
+    source_code          fingerprints of the source, also of the workflow's
     platt/               SMO and chunking as in Platt's report
     decomposition/       SMO over violating pairs, planning ahead, SVM-light
     cutting_planes/      SVM-perf and OCAS

@@ -2,7 +2,7 @@
 
 errors          failures due to configuration, disk or data, reported in one line
 files           files that are either complete or absent
-archives        published runs as archives
+archives        published runs as archives: packed, downloaded from a URL, unpacked
 locks           locks between processes
 fingerprints    of the code behind results: another one puts a result out of date. `configuration.jobs` has
                 those of a problem, `graph.plan` those of tables; `journal.missing_runs` compares
@@ -11,7 +11,7 @@ from_source     makes ``svmrepro`` importable from a clone, without an installat
 statistics/     intervals, exponents, paired tests
 configuration/  what a run measures: read, merged, validated; its jobs and paths
 journal/        the records of runs
-surroundings/   what may disturb a run's seconds: load, processor, machine
+surroundings/   what a run takes, and what may disturb its seconds: memory, load, processor, machine
 measurement/    one contender on one problem
 analysis/       from records to estimates with intervals
 judgement/      claims, verdicts, and the comparison with a reference run
@@ -26,5 +26,5 @@ joining/        your own solvers and data: benches, skeletons for ``svmrepro new
 commands/       the command line ``svmrepro``
 rules/, report/  Snakemake's rules, and the explanations in its report
 envs/           the conda environment that the rules name
-templates/      HTML templates and styles
+templates/      HTML and styles of tables in ``results/`` and of ``compare`` (the site has its own)
 """

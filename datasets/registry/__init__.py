@@ -1,7 +1,8 @@
 """The data sets that are known by name.
 
-model  the keys of ``registry.yaml`` and the entries, as typed records
-parse  reading the file, and the checks that types cannot express
+registry.yaml  the data sets: sources, checksums, reader, sizes
+model          the keys of that file and its entries, as typed records
+parse          reading the file, and the checks that types cannot express: URLs, checksums, forms
 """
 
 from svmrepro.datasets.registry.model import (

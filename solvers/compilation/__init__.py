@@ -1,8 +1,9 @@
 """Compilation of this package with numba.
 
-compiled          the decorator, its cache, and functions as arguments
+compiled          the decorator, the folder of its cache (another one for another source), and functions as
+                  arguments
 inner_functions   how functions that compiled code calls are compiled
-shared_cache      the cache of compiled code, for several processes
+shared_cache      that cache, when several processes compile at once
 loading           seconds of loading code within a run
 records           the scalars of a state, by name
 processor         what the processor can do

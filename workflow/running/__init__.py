@@ -1,6 +1,6 @@
 """Calls Snakemake for a run, and shows its cost and progress on the terminal.
 
-snakemake_call  calls Snakemake in this process; the options that all such commands share
+snakemake_call  calls Snakemake in this process; Ctrl-C and SIGTERM; the options that such commands share
 single_options  an option that may be given once
 engine_options  values of Snakemake's options that it rejects late, or without naming the option
 engine_errors   Snakemake's errors in one line

@@ -1,4 +1,4 @@
-"""What surrounds a run, and may disturb its seconds.
+"""What a run takes, and what surrounds it and may disturb its seconds.
 
 machine          description of the machine; libraries limited to one thread
 processor_state  state of the processor and limits, recorded with each run as ``noise``; pinning

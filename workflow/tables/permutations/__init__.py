@@ -1,7 +1,7 @@
 """Tables of problems measured over permutations of their examples, as in Glasmachers 2008.
 
 problems   the data sets, and the support vectors of their solutions
-paired     two contenders, with paired tests and their marks
+paired     two contenders, with Wilcoxon's test and its marks
 variants   variants against a baseline
 encodings  encodings of the same data
 readings   readings of an algorithm, scored by a paper's iterations
