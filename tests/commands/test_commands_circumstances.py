@@ -64,6 +64,13 @@ def test_a_folder_that_is_a_file_is_named(tmp_path):
     assert told(svmrepro(tmp_path, *RUN)) == f"error: {expected}"
 
 
+def test_a_folder_of_compiled_code_that_cannot_be_made_is_named(tmp_path):
+    settings(tmp_path)
+    line = told(svmrepro(tmp_path, *RUN, NUMBA_CACHE_DIR=str(tmp_path / "quick.yaml")))
+    assert line.startswith(f"error: cannot make {tmp_path}/quick.yaml/")
+    assert line.endswith(": not a directory (compiled code; variable NUMBA_CACHE_DIR)")
+
+
 def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
     mount = f"mount -t tmpfs -o size=300k none {tmp_path} && cd {tmp_path}"
     private = ("unshare", "-rm", "sh", "-c")
