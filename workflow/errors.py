@@ -52,12 +52,18 @@ def one_line(error: BaseException) -> str:
 def _full_disk(error: OSError) -> str:
     """Name the folder whose disk is full, where a library (Numba storing its code) does not name the file."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        for folder in filter(None, (os.curdir, os.environ.get("NUMBA_CACHE_DIR", ""), tempfile.gettempdir())):
-            with suppress(OSError):
-                folder = str(Path(folder).absolute())
-                if shutil.disk_usage(folder).free < _LEAST_SPACE:
-                    return f"cannot write into {folder}: "
+        folder = full_folder(os.curdir, os.environ.get("NUMBA_CACHE_DIR", ""), tempfile.gettempdir())
+        return f"cannot write into {folder}: " if folder else ""
     return ""
+
+
+def full_folder(*folders: str | os.PathLike[str]) -> Path | None:
+    """Return the first of the folders whose disk is full; "" is no folder."""
+    for folder in filter(None, folders):
+        with suppress(OSError):
+            if shutil.disk_usage(folder).free < _LEAST_SPACE:
+                return Path(folder).absolute()
+    return None
 
 
 def cause(error: OSError) -> str:

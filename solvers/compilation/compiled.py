@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numba import config, njit, types
+from numba.core.caching import CacheImpl
 from numba.extending import typeof_impl
 from svmrepro.solvers.compilation.inner_functions import compile_inside, quick_comparison
 from svmrepro.solvers.compilation.shared_cache import share_cache
@@ -54,7 +55,7 @@ def compiled(
             made = njit(cache=True, **fixed)(function)
         if hasattr(made, "compile"):  # else numba's JIT is off
             if not Path(made._cache.cache_path).is_relative_to(folder):
-                made._cache.disable()  # numba could not write there, and would use the folder of the source
+                made._cache.disable()  # numba could not use that one, and would use the folder of the source
             share_cache(made, _compiling)
             for signature in at_once:
                 made.compile(signature)
@@ -129,6 +130,22 @@ def first_class(*functions: Any) -> Any:
     return tuple(FirstClass(each) if hasattr(each, "overloads") else each for each in versions)
 
 
+_LOCATOR: Any = CacheImpl._locator_classes[0]
+
+
+class _Folder(_LOCATOR):  # type: ignore[misc]
+    """The folder of `_cache_folder`; numba's own class refuses one that can only be read."""
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder; raise an OSError if it can neither be written nor read."""
+        try:
+            super().ensure_cache_path()
+        except OSError:
+            folder = self.get_cache_path()
+            if os.access(folder, os.W_OK) or not os.access(folder, os.R_OK | os.X_OK):
+                raise
+
+
 @contextmanager
 def _cache_folder() -> Iterator[str]:
     """Cache machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
@@ -137,14 +154,15 @@ def _cache_folder() -> Iterator[str]:
     called from other modules. With a new folder for every state of the source, no stale code is used. The
     folder's name is yielded.
     """
-    before = config.CACHE_DIR
+    before, known = config.CACHE_DIR, CacheImpl._locator_classes
+    CacheImpl._locator_classes = [_Folder, *known]
     if not before:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         config.CACHE_DIR = str(Path(home) / "svmrepro" / f"compiled-{fingerprint_all()}")
     try:
         yield config.CACHE_DIR
     finally:
-        config.CACHE_DIR = before
+        config.CACHE_DIR, CacheImpl._locator_classes = before, known
 
 
 @contextmanager

@@ -48,6 +48,8 @@ def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[No
             return compile_one(signature)
 
     def save_alone(signature: Any, result: Any) -> None:
+        if folder and not os.access(folder, os.W_OK):
+            return  # code that is there is used, and none is added
         with _alone(folder, name):
             file._data_name_pattern = pattern.replace("{number:d}", uuid4().hex[:16])
             save(signature, result)

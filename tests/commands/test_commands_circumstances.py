@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commands_support import COMPILED, environment, svmrepro, told, words_of
-from engine_support import journal_lines, solver, tiny
+from engine_support import journal_lines, prepare, solver, tiny
 from support import ran, rows_of, unprivileged
 from svmrepro.workflow.configuration import callers_folder, config_dir
+from svmrepro.workflow.running.run_progress import RunProgress
 from svmrepro.workflow.running.snakemake_call import STOPPED
 
 ROOT = config_dir().parent
@@ -64,6 +66,13 @@ def test_a_folder_that_is_a_file_is_named(tmp_path):
     assert told(svmrepro(tmp_path, *RUN)) == f"error: {expected}"
 
 
+def test_a_folder_of_compiled_code_that_cannot_be_made_is_named(tmp_path):
+    settings(tmp_path)
+    line = told(svmrepro(tmp_path, *RUN, NUMBA_CACHE_DIR=str(tmp_path / "quick.yaml")))
+    assert line.startswith(f"error: cannot make {tmp_path}/quick.yaml/")
+    assert line.endswith(": not a directory (compiled code; variable NUMBA_CACHE_DIR)")
+
+
 def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
     mount = f"mount -t tmpfs -o size=300k none {tmp_path} && cd {tmp_path}"
     private = ("unshare", "-rm", "sh", "-c")
@@ -79,6 +88,17 @@ def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
     # What did not fit is a file of the run, Numba's compiled code, or what Snakemake records.
     assert line.startswith(("error: cannot write results/", f"error: cannot write into {tmp_path}")), line
     assert line.endswith(": no space left on device")
+
+
+def test_a_disk_too_full_for_the_message_of_the_step_is_named(monkeypatch, tmp_path):
+    config, told = prepare(results_dir=str(tmp_path)), []
+    (tmp_path / "default").mkdir()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    progress = RunProgress(SimpleNamespace(config=config), told.append, list, str)
+    event = SimpleNamespace(name="JOB_ERROR")
+    progress.event(SimpleNamespace(event=event, jobid=1, rule_name="measure", log=["log.txt"]))
+    full = f"cannot write into {tmp_path / 'default'}: no space left on device"
+    assert told == [f"error: measure failed: {full}; see log.txt"]
 
 
 def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path):

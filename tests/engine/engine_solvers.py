@@ -132,6 +132,11 @@ def limited(problem, eps, time_limit, above=0, memory=False):
     return answer
 
 
+def threaded(problem, eps, time_limit, threads):
+    """Take an option ``threads``."""
+    return quick(problem, eps, time_limit)
+
+
 def hungry(problem, eps, time_limit, megabytes=64):
     """Allocate much memory and release it."""
     block = np.ones(megabytes * 2**17)

@@ -27,6 +27,7 @@ from svmrepro.workflow.configuration._settings import (
     WholeExperiment,
     given,
 )
+from svmrepro.workflow.configuration.callers_folder import expanded
 from svmrepro.workflow.configuration.model import (
     DEFAULT_SCALE,
     Artefact,
@@ -92,15 +93,16 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
     same = (
-        *("scale", "require_data", "timed_jobs", "job", "against", "require_complete"),
+        *("scale", "require_data", "timed_jobs", "job", "require_complete"),
         *("pin", "shuffle", "count_instructions"),
     )
     return Config(
         **{name: getattr(settings, name) for name in same},
-        data_dir=Path(settings.data_dir),
-        results_dir=Path(settings.results_dir),
-        figures_dir=Path(settings.figures_dir),
-        mirror=settings.mirror or os.environ.get("SVMREPRO_MIRROR") or None,
+        against=None if settings.against is None else expanded(settings.against),
+        data_dir=Path(expanded(settings.data_dir)),
+        results_dir=Path(expanded(settings.results_dir)),
+        figures_dir=Path(expanded(settings.figures_dir)),
+        mirror=expanded(settings.mirror or os.environ.get("SVMREPRO_MIRROR") or "") or None,
         datasets={name: _own_file(entry) for name, entry in settings.datasets.items()},
         papers=papers,
         partial=isinstance(whole, list) and not {*map(str, whole)} <= papers.keys(),
@@ -137,7 +139,8 @@ def _own_file(entry: OwnData) -> OwnFile:
     """Return a user's own data set; a label that can be read as a number is one."""
     labels = {-1: -1, 1: 1} if entry.labels is None else entry.labels
     signs = tuple((_label(given), float(sign)) for given, sign in labels.items())
-    return OwnFile(entry.path, entry.format, signs, entry.label, entry.features, entry.test)
+    test = entry.test and expanded(entry.test)
+    return OwnFile(expanded(entry.path), entry.format, signs, entry.label, entry.features, test)
 
 
 def _label(given: str | float) -> str | float:

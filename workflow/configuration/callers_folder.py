@@ -22,14 +22,21 @@ def folder() -> Path:
     return Path(os.environ.get(VARIABLE) or here).resolve() if here == config_dir().parent else here
 
 
+def expanded(path: str | os.PathLike[str]) -> str:
+    """Return a path with the home folder in place of a leading ``~``, as in a shell."""
+    return os.path.expanduser(path)  # noqa: PTH111  pathlib's raises an error for a user that there is not
+
+
 def given(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that exists; one in the root of the clone counts, too."""
+    path = expanded(path)
     there = made(path)
     return there if there.exists() or not Path(path).exists() else Path(path)
 
 
 def made(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that a command is asked to write: in the caller's folder if relative."""
+    path = expanded(path)
     return Path(path) if folder() == Path.cwd() else folder() / path
 
 

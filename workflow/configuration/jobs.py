@@ -115,9 +115,14 @@ class Job:
     after: str | None = None
 
     def fingerprint(self) -> str:
-        """Hash what the job must measure: its rows and their number of repeats."""
+        """Hash what the job must measure: its rows, their repeats, and what takes too many threads here."""
+        from svmrepro.solvers.compilation.processor import processors  # imports the solvers
+
         rows = ((instance.fingerprint, instance.experiment) for instance in self.instances)
-        return digest([[row, experiment.repeats, experiment.repeat_budget] for row, experiment in rows])
+        essence = [[row, experiment.repeats, experiment.repeat_budget] for row, experiment in rows]
+        threads = {each.threads for instance in self.instances for each in instance.contenders}
+        # Omitted if all fit, so that the keys of older jobs stay valid.
+        return digest([*essence, *sorted(each for each in threads if each > processors())])
 
 
 def instances(experiment: Experiment) -> tuple[Instance, ...]:

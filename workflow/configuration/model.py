@@ -60,6 +60,12 @@ class Contender:
     nested: bool = True  # takes part at the sizes between the paper's
     largest: int | None = None  # size up to which it takes part; None: all
 
+    @property
+    def threads(self) -> int:
+        """Number of threads that it asks for; 1 if a user's own solver means something else by the option."""
+        threads = self.options.get("threads", 1)
+        return threads if isinstance(threads, int) else 1
+
 
 class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Examples on which results are evaluated."""

@@ -39,7 +39,7 @@ from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.configuration.plain_yaml import apart
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.fingerprints import digest
 from svmrepro.workflow.locks import lock
@@ -105,6 +105,13 @@ class Plan:
         # The data folder is not checked: it may be complete and read-only.
         for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)
+        # Nor is one of compiled code that is there.
+        folder = fingerprints.compiled_dir()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"cannot make {folder}: {cause(error)}"
+            raise StepError(f"{what} (compiled code; variable NUMBA_CACHE_DIR)") from error
         self._held.enter_context(lock(paths.run_lock_file(self.config), self._waiting))
 
     def check_mirror(self) -> None:

@@ -1,7 +1,7 @@
 """Resuming: which runs are already done and which are still to be made, by the lines of the journal.
 
-A line of the journal counts while its ``row`` is the fingerprint of an instance of the experiment. A run is
-still to be made unless
+A line of the journal counts while its ``row`` is the fingerprint of an instance of the experiment, unless it
+says that nothing was run. A run is still to be made unless
 
 - it has a line, or a line of its contender and instance has a final status, such as an error;
 - its contender has used up the budget for repeats at this instance; or
@@ -35,7 +35,7 @@ class MissingRuns:
         self._limits: list[dict[str, Any]] = []
         current = {instance.fingerprint for instance in instances(experiment)}
         for line in lines:
-            if line["row"] in current:
+            if line["row"] in current and line["status"] != "not_run":
                 self.add(line)
 
     def add(self, line: dict[str, Any]) -> None:

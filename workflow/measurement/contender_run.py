@@ -158,9 +158,9 @@ class ContenderRuns:
         If a contender raises, its status is ``error`` with the reason; for a peer that is not installed, or
         more threads than processors, it is ``not_run``. The other contenders continue.
         """
-        threads, here = contender.options.get("threads", 1), processors()
-        if threads > here:  # they would wait for each other
-            reason = f"needs {threads} processors, {here} here"
+        here = processors()
+        if contender.threads > here:  # they would wait for each other
+            reason = f"needs {contender.threads} processors, {here} here"
             return {**NO_RESULT, "status": "not_run", "reason": reason}
         try:
             return {**NO_RESULT, **self._measured(contender)}
@@ -293,8 +293,8 @@ def certified(
     if solution.status in _LIMIT_STATUSES:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
     limit = contender.time_limit
-    threads = contender.options.get("threads", 1)  # the seconds are of all threads
-    if limit is not None and solution.cpu_seconds > threads * OVERRUN * limit + OVERRUN_GRAIN:
+    # the seconds are of all threads
+    if limit is not None and solution.cpu_seconds > contender.threads * OVERRUN * limit + OVERRUN_GRAIN:
         # The solver ignored its limit. Accepting the result would lead to repeats and to larger sizes.
         return {"status": "time_limit", "reason": _limit_reason("time_limit", contender, solution)}
     certificate = certify(problem, solution, matrix(problem))

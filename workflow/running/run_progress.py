@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import Experiment
+from svmrepro.workflow.configuration import Experiment, paths
+from svmrepro.workflow.errors import full_folder
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import duration, overdue
 from svmrepro.workflow.running.run_cost import RunCost
@@ -187,8 +188,10 @@ class RunProgress:
             return  # the signal reached the step, too
         self.jobs_failed += 1
         if not told and record.rule_name not in _ANSWERING:
+            full = full_folder(paths.results(self._plan.config))  # where the step could not say it, either
+            why = f": cannot write into {full}: no space left on device" if full else ""
             logs = ", ".join(map(str, record.log)) or "its output"
-            self._once(record.rule_name, f"error: {record.rule_name} failed; see {logs}")
+            self._once(record.rule_name, f"error: {record.rule_name} failed{why}; see {logs}")
 
     def _on_error(self, record: logging.LogRecord) -> None:
         text = record.getMessage().removeprefix("WorkflowError:").strip()

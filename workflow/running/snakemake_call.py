@@ -99,8 +99,9 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
         targets.add(goal)
     if settings.directory:
         settings.snakefile = Path(settings.snakefile).absolute()
-        Path(settings.directory).mkdir(parents=True, exist_ok=True)
-        os.chdir(settings.directory)
+        folder = Path(callers_folder.expanded(settings.directory))
+        folder.mkdir(parents=True, exist_ok=True)
+        os.chdir(folder)
         settings.directory = None
     plan = Plan(layers)
     plan.check_mirror()

@@ -14,7 +14,7 @@ from pathlib import Path
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.needs import combinations
-from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.measurement import channel
 from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.surroundings import machine
@@ -22,6 +22,7 @@ from svmrepro.workflow.surroundings import machine
 
 def run(config: Config, paper: str, output: Path) -> None:
     """Run the step; see the module docstring."""
+    check_writable(output.parent)
     machine.pin_threads()
     os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
     todo = combinations(config.papers[paper])

@@ -136,7 +136,8 @@ class Measurer:
             self._present.line = self._line(instance, contender, repeat, {**NO_RESULT, "status": "error"})
             with self._progress.run(instance, contender, repeat) as report:
                 line = self._line(instance, contender, repeat, contender_runs.run(contender))
-                self._journal.append(line)
+                if line["status"] != "not_run":  # with more processors or packages, it may be
+                    self._journal.append(line)
                 self._missing.add(line)
                 report(line)
 

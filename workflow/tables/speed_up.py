@@ -60,15 +60,10 @@ def speed_up(one: float, two: float, share: float, threads: int) -> tuple[float,
     return one / (ideal + cost * (threads - 1)), one / (ideal + cost)
 
 
-def threads_of(contender: Contender) -> int:
-    """Return the number of threads of a contender."""
-    return int(contender.options.get("threads", 1))
-
-
 def _row(results: Results, name: str, contender: Contender, modelled: int) -> Mapping[str, Cell]:
     experiment = results.experiment(name)
     n = experiment.sizes[-1]
-    threads, group = threads_of(contender), results.group(name, contender.label, n)
+    threads, group = contender.threads, results.group(name, contender.label, n)
     cells = {
         "experiment": prose(experiment.title),
         "n": count(n),
@@ -82,7 +77,7 @@ def _row(results: Results, name: str, contender: Contender, modelled: int) -> Ma
         (
             each.label
             for each in experiment.contenders.values()
-            if (each.solver, each.storage) == (contender.solver, contender.storage) and threads_of(each) == 1
+            if (each.solver, each.storage) == (contender.solver, contender.storage) and each.threads == 1
         ),
         None,
     )

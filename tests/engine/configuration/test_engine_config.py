@@ -1,12 +1,13 @@
 import math
 import shutil
+from pathlib import Path
 
 import pytest
 from engine_support import EXPERIMENT, prepare, refusal, rows, snakemake, solver, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry import RegistryKeys
 from svmrepro.workflow.configuration import _settings as structs
-from svmrepro.workflow.configuration import config_dir, jobs, load_config, read_config
+from svmrepro.workflow.configuration import callers_folder, config_dir, jobs, load_config, read_config
 from svmrepro.workflow.configuration.model import HeldOut, write_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
@@ -227,6 +228,18 @@ def test_mirror_of_environment(monkeypatch):
     assert load_config({"mirror": "https://host/data"}).mirror == "https://host/data"
     monkeypatch.delenv("SVMREPRO_MIRROR")
     assert load_config({}).mirror is None
+
+
+def test_a_leading_tilde_is_the_home_folder(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("SVMREPRO_MIRROR", "~/data")
+    folders = dict.fromkeys(("data_dir", "results_dir", "figures_dir", "against"), "~/mine")
+    files = {"datasets": {"mine": {"path": "~/mine", "test": "~/mine"}}}
+    config = load_config({**folders, **files})
+    assert {str(getattr(config, name)) for name in folders} == {"/home/me/mine"}
+    assert config.own_files("mine") == ["/home/me/mine"] * 2 and config.mirror == "/home/me/data"
+    assert callers_folder.given("~/mine") == callers_folder.made("~/mine") == Path("/home/me/mine")
+    assert load_config({"data_dir": "~nobody-of-this-name/x"}).data_dir == Path("~nobody-of-this-name/x")
 
 
 def test_command_tells_a_fault_in_one_line(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from numba import config
-from support import ran
+from support import ran, unprivileged
 from svmrepro.solvers.compilation import shared_cache
 
 pytestmark = pytest.mark.skipif(
@@ -111,6 +111,16 @@ def test_where_no_cache_can_be_written_there_is_none(tmp_path: Path) -> None:
     own = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path / "file")}
     assert ran_alone(tmp_path, "float64", **own) == "7.0"
     assert not list(tmp_path.rglob("*.nb[ic]")) and not list(tmp_path.rglob("*.lock"))
+
+
+def test_of_a_cache_that_can_only_be_read_the_code_is_used(tmp_path: Path) -> None:
+    script = tmp_path / "twice.py"
+    processes(tmp_path, ["float64"])
+    for path in [*(tmp_path / "cache").rglob("*"), tmp_path / "cache"]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    words = unprivileged([sys.executable, str(script), "0", "float64", "int64"])
+    said = ran(*words, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}).stdout.split()
+    assert said == ["3.0", "2", "1"]
 
 
 @pytest.mark.parametrize("lacking", ["locks", "a folder"])
