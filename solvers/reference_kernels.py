@@ -25,9 +25,9 @@ exponents ``t_ij``
 
 As ``t exp(-t) <= 1/e``, the sum is at most ``sum_j |c_j| / e``; that is used where it is small enough.
 
-*Polynomial kernel.* With ``b_ij = a x.z + c`` and degree p,
+*Polynomial kernel.* With ``b_ij = a x.z + c``, its error ``e_ij`` and degree p,
 
-    E_i <= p g_(d+p+3) sum_j |c_j| |b_ij|^(p-1) (|a| |x_i| |z_j| + |c|).
+    E_i <= p sum_j |c_j| (|b_ij| + e_ij)^(p-1) e_ij,      e_ij = g_(d+p+3) (|a| |x_i| |z_j| + |c|).
 
 *Linear kernel.* ``v = sum_j c_j x_j`` is summed in blocks as above, so ``|fl(v) - v| <= g_(B+2) |X|'|c|``
 column by column, and the error of ``s_i = x_i . v`` is at most ``|x_i| . (g_(d+2) |v| + |fl(v) - v|)``. Where
@@ -70,6 +70,7 @@ _NEGLIGIBLE = 1e-10  # error of an output below which the cheaper of two bounds 
 _KNOWN = 1e-7  # error of an output of a linear kernel above which weights are summed again
 _SPLIT = 2.0**27 + 1.0  # halves the digits of a double (Veltkamp)
 _HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
+_TINY = 2.0**-1022  # exceeds what underflow takes from a square
 _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _WHOLE = 2.0**26
 
@@ -470,10 +471,11 @@ class _Metric:
             K *= kernel.a
             K += kernel.c
             if c is not None:
-                powers, sizes = np.abs(K) ** (kernel.degree - 1), np.abs(c)
-                spread = abs(kernel.a) * np.sqrt(a.norms) * (powers @ (sizes * np.sqrt(b.norms)))
-                spread += abs(kernel.c) * (powers @ sizes)
-                wrong = kernel.degree * growth(self.d + kernel.degree + 3) * spread
+                left, right = (np.sqrt(rows.norms + self.d * _TINY) for rows in (a, b))
+                off = np.multiply.outer(abs(kernel.a) * left, right) + abs(kernel.c)
+                off *= growth(self.d + kernel.degree + 3)
+                # An error of the base may exceed the base itself, where dot products cancel.
+                wrong = kernel.degree * ((np.abs(K) + off) ** (kernel.degree - 1) * off) @ np.abs(c)
             return K**kernel.degree, growth(kernel.degree + 2), wrong
         if kernel.name != "gaussian":
             raise NotImplementedError(kernel.name)

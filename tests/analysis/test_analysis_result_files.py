@@ -61,6 +61,12 @@ def test_certificates_may_say_more_than_is_known_here(tmp_path):
         read_runs([written(tmp_path / "t.csv", {**RUN, **more, "certificate.method": "\x1b[2J"})])
 
 
+def test_what_a_solver_says_of_itself_may_be_no_number(tmp_path):
+    said = {"info.bytes_moved": "many", "info.cache_hits": "inf", "info.chunks": "5.0"}
+    (run,) = read_runs([written(tmp_path / "t.csv", {**RUN, **said})]).runs
+    assert [run.number(name) for name in said] == [None, None, 5.0]
+
+
 @pytest.mark.parametrize(
     ("gap", "primal", "ratio"),
     [("0.5", "2", 0.25), ("0.5", "-2", 0.25), ("0.5", "0", None), ("", "2", None), ("1e100", "1e-300", None)],
@@ -84,6 +90,10 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
         ("run", "certificate.dual", "nan", "is not a number"),
         ("run", "certificate.passed", "perhaps", "is neither true nor false"),
         ("run", "cpu_seconds", "-1", "is negative"),
+        ("run", "cpu_seconds", "1e-300", "is below 1e-100, but not 0"),
+        ("run", "info.cells", "[{}]", "Object missing required field `C`"),
+        ("run", "info.trace", "7", "Expected `array`"),
+        ("run", "info.planned_lengths", "[-1]", "Expected `int` >= 0"),
         ("run", "contender", " ", "is not a valid name"),
         ("run", "experiment", "\x1b[31m", "cannot be printed"),
         ("run", "machine.cpu", "\u2028", "cannot be printed"),

@@ -5,6 +5,7 @@ import pytest
 from scipy import special
 from svmrepro.workflow.statistics import (
     Interval,
+    Scatter,
     SlopeNoise,
     across_processes,
     fit_power_law,
@@ -196,6 +197,13 @@ def test_ratios_are_paired():
     assert pooled_scatter([([6.0], [2.0])]) is None and ratio_interval([6.0], [2.0]).low is None
     with pytest.raises(ValueError, match="pairs"):
         ratio_interval([1.0], [1.0, 2.0])
+
+
+def test_an_interval_beyond_what_files_hold_is_none():
+    assert median_interval([1e-50, 1e50]).ends is None
+    assert ratio_interval([1e-90, 1.0], [1e90, 1.0]).ends is None
+    assert ratio_interval([1e30], [1.0], Scatter(100.0, 1)).ends is None
+    assert across_processes(Interval(1e-90, 1e-300, 1.0)).ends is None
 
 
 def test_quantiles_are_scipys():

@@ -47,6 +47,12 @@ def test_lines_of_cutting_planes():
         assert line["info"]["bytes_a_pass"] > 0
 
 
+def test_a_solver_of_somebody_cannot_add_what_the_program_does():
+    experiment = the_experiment(prepare({"own": {"solver": "engine_solvers:talkative"}}))
+    line = ContenderRuns(experiment, *examples(40, 3)).run(experiment.contenders["own"])
+    assert (line["status"], line["info"]) == ("optimal", {"chunks": 5})
+
+
 def test_a_promise_that_is_not_kept(monkeypatch):
     experiment = the_experiment(prepare({"one": {"solver": "svmperf", "bias": False}}))
     contender = experiment.contenders["one"]

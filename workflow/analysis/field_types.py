@@ -81,10 +81,12 @@ def positive(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """Read a non-negative number."""
+    """Read a non-negative number, of which quotients stay finite."""
     value = number(text)
     if value < 0:
         raise ValueError(f"{shown(text)} is negative")
+    if 0 < value < LEAST:
+        raise ValueError(f"{shown(text)} is below {LEAST:g}, but not 0")
     return value
 
 

@@ -111,7 +111,7 @@ def scatter_of_repeats(runs: Runs, experiment: Experiment) -> Scatter | None:
     The two are taken as independent, although a pair shares the slow moments of the machine; so this is wide.
     """
     series = (runs.series(experiment.name, label, CPU) for label in experiment.contenders)
-    repeats = [values for by_size in series for values in by_size.values()]
+    repeats = [values for by_size in series for values in by_size.values() if min(values) > 0]
     found = pooled_scatter((values, [1.0] * len(values)) for values in repeats)
     return None if found is None else Scatter(math.sqrt(2.0) * found.deviation, found.freedom)
 

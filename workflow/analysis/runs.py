@@ -11,14 +11,18 @@ import csv
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Any
 
+from msgspec import Meta, Struct
+from msgspec.json import Decoder
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.errors import StepError, reading_table
-from svmrepro.workflow.journal.journal_line import STATUSES
+from svmrepro.workflow.journal.journal_line import MOST_COUNTED, STATUSES
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
 
@@ -132,7 +136,8 @@ class MeasuredRun:
     def number(self, column: str) -> float | None:
         """Return the number in a column; None if it is empty or absent.
 
-        `work` is the sum of its terms. `RELATIVE_GAP` is a quotient, and None if the objective is 0.
+        So is what is no number in ``info``. `work` is the sum of its terms. `RELATIVE_GAP` is a quotient, and
+        None if the objective is 0.
         """
         if column == WORK:
             terms = [self.number(term) for term in WORK_TERMS]
@@ -143,6 +148,10 @@ class MeasuredRun:
             ratio = gap / abs(primal) if gap is not None and primal else None
             return ratio if ratio is not None and abs(ratio) <= field_types.MOST else None
         text = self.fields.get(column, "")
+        if column.startswith("info."):  # a solver may say of itself what it likes
+            with suppress(ValueError):
+                return field_types.number(text)
+            return None
         return float(text) if text else None
 
 
@@ -363,6 +372,28 @@ def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun,
     return [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
 
 
+_MOST_BINS = 200  # of histograms; there are far fewer
+_Amount = Annotated[float, Meta(ge=0, le=field_types.MOST)]
+
+
+class _Cell(Struct):
+    """One cell of ``info.cells``."""
+
+    C: _Amount
+    gamma: _Amount
+    status: str
+    cpu_seconds: _Amount
+    iterations: Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
+
+
+def _json(form: Any) -> Kind:
+    """Return the kind of a field that holds JSON of a form, or nothing."""
+    decoder = Decoder(form)
+    return field_types.optional(decoder.decode)
+
+
+_LENGTHS = _json(Annotated[list[Annotated[int, Meta(ge=0, le=10**15)]], Meta(max_length=_MOST_BINS)])
+
 _REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
 _COUNT, _NUMBER, _SECONDS, _NAME = map(
     field_types.optional, (field_types.count, field_types.number, field_types.seconds, field_types.name)
@@ -385,6 +416,9 @@ _COLUMN_KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("certificate.equality_residual", "certificate.relaxed"), _NUMBER),
     # Certificates of later versions may have more fields.
     "noise.steal": _SECONDS,
+    "info.cells": _json(list[_Cell]),
+    "info.trace": _json(list[tuple[_Amount | None, float | None]]),
+    **dict.fromkeys(("info.plain_lengths", "info.planned_lengths"), _LENGTHS),
     **dict.fromkeys(("machine", "certificate", "noise", "protocol"), field_types.words),
 }
 """Column of the measurements, or the group of nested ones before the dot -> kind; others are any text."""

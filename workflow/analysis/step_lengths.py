@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -35,5 +36,6 @@ def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[COUN
     runs = results.group(experiment, label, n).solved
     for column in ("info.plain_lengths", "info.planned_lengths"):
         counted = [json.loads(run.fields[column]) for run in runs if run.fields.get(column)]
-        sums.append(np.array(counted or [[]], dtype=np.int64).sum(axis=0))
-    return sums[0], sums[1], len(runs)
+        sums.append([sum(each) for each in zip_longest(*counted, fillvalue=0)])
+    plain, planned = np.array(list(zip_longest(*sums, fillvalue=0)), dtype=np.int64).reshape(-1, 2).T
+    return plain, planned, len(runs)

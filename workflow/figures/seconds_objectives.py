@@ -14,6 +14,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact, Experiment
@@ -128,7 +129,7 @@ def distances(run: MeasuredRun, best: float) -> list[Point]:
     """Return (CPU seconds, relative distance) along a run, and at its end as certified."""
     points: list[Point] = []
     for seconds, objective in json.loads(run.fields.get("info.trace") or "[]"):
-        if objective is not None and seconds > 0:
+        if objective is not None and (seconds or 0.0) >= field_types.LEAST:
             points.append((seconds, max((best - objective) / abs(best), LEAST)))
     end, dual = run.number(CPU), run.number("certificate.dual")
     if end and dual is not None:

@@ -54,9 +54,9 @@ def grid_share(results: Results, spec: Spec) -> list[Finding]:
 def grid_ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio ``above`` / ``below`` of two contenders, of sums over the cells."""
 
-    def ratio(both: Shared, of: str) -> float:
+    def ratio(both: Shared, of: str) -> float | None:
         top, bottom = (_amount(each, of) for each in zip(*both, strict=True))
-        return top / bottom
+        return top / bottom if top and bottom else None
 
     def interval(ratios: Sequence[float]) -> Interval:
         found = median_interval(ratios)
@@ -84,7 +84,7 @@ def _by_grid(
     results: Results,
     spec: Spec,
     contenders: Sequence[str],
-    number: Callable[[Shared, str], float],
+    number: Callable[[Shared, str], float | None],
     interval: Callable[[Sequence[float]], Interval],
 ) -> list[Finding]:
     """Return a finding for each experiment and size, from one number for each pair of runs."""
@@ -93,7 +93,8 @@ def _by_grid(
         experiment = results.experiment(name)
         for n in experiment.sizes:
             first, second = (results.group(name, label, n) for label in contenders)
-            values = [number(both, spec.get("of", CPU)) for both in shared_cells(first, second)]
+            numbers = [number(both, spec.get("of", CPU)) for both in shared_cells(first, second)]
+            values = [each for each in numbers if each is not None]
             found: Interval | str = first.reason or second.reason or "no cell was certified for both"
             if values:
                 found = Interval.exact(values[0]) if len(set(values)) == 1 and not timed else interval(values)

@@ -185,6 +185,8 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
         one, other = top.interval(quantity), bottom.interval(quantity)
         if one is None or other is None:
             return bottom.reason or "not measured"
+        if min(one.value, other.value) <= 0:
+            return "nothing to divide: 0"
         if quantity != CPU:
             return Interval.exact(one.value / other.value)
         return across_processes(one).over(across_processes(other))
@@ -273,7 +275,7 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
     for label, other in ((above, below), (below, above)):
         stopped, solved = (results.group(name, each, row.n) for each in (label, other))
         until, seconds = stopped.seconds_until_stopped(solved), solved.median(CPU)
-        if until is None or seconds is None:
+        if until is None or not seconds:
             continue
         scatter = scatter_of_repeats(results.runs, results.experiment(name))
         ratio = across_processes(ratio_interval([until], [seconds], scatter))

@@ -60,6 +60,8 @@ _REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
 
 _LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
+_OWN_INFO = ("cells", "trace")  # what this program adds to a solver's statistics
+
 _MOST_SAID = 300  # characters of an error that a record keeps
 
 
@@ -256,7 +258,7 @@ def _reason(error: BaseException, contender: Contender) -> str:
 
 def _counts_and_times(solution: Solution, meter: Meter) -> dict[str, Any]:
     """Return counts and times of a run, and whether the clock can be trusted."""
-    info = dict(solution.info)
+    info = {key: value for key, value in solution.info.items() if key not in _OWN_INFO}
     if "bytes_moved" in info:  # to be read beside the bandwidth
         info["copy_bandwidth"] = copy_bandwidth()
     if solution.trace:

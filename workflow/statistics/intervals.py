@@ -16,8 +16,8 @@ import numpy as np
 CONFIDENCE = 0.95
 """Confidence level of every interval in the project."""
 
-_FARTHEST = 700.0
-"""Logarithm of the largest float; an interval with an end beyond it carries no information."""
+_FARTHEST = 230.0
+"""Logarithm of 1e100, beyond which files of results hold no number; an interval that far says nothing."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,10 @@ def across_processes(found: Interval, processes: int = 1, spread: float = PROCES
     if found.ends is None or found.ends[0] <= 0:
         return found
     half = NORMAL_QUANTILE * spread / math.sqrt(processes)
-    below, above = (math.exp(math.hypot(math.log(found.value / end), half)) for end in found.ends)
-    return Interval(found.value, found.value / below, found.value * above)
+    below, above = (math.hypot(math.log(found.value / end), half) for end in found.ends)
+    if abs(math.log(found.value)) + max(below, above) > _FARTHEST:
+        return Interval(found.value)
+    return Interval(found.value, found.value / math.exp(below), found.value * math.exp(above))
 
 
 def median_interval(values: Sequence[float]) -> Interval:
@@ -172,6 +174,8 @@ def median_interval(values: Sequence[float]) -> Interval:
     logs = np.log(ordered)
     half = student_quantile(count - 1) * float(logs.std(ddof=1)) / math.sqrt(count)
     middle = float(logs.mean())
+    if abs(middle) + half > _FARTHEST:
+        return Interval(median)
     return Interval(median, min(median, math.exp(middle - half)), max(median, math.exp(middle + half)))
 
 
@@ -245,7 +249,10 @@ def ratio_interval(
         raise ValueError("a ratio needs positive denominators")
     ratios = [a / b for a, b in zip(numerators, denominators, strict=True)]
     if len(ratios) == 1 and scatter is not None:
-        factor = math.exp(student_quantile(scatter.freedom) * scatter.deviation)
+        distance = student_quantile(scatter.freedom) * scatter.deviation
+        if not ratios[0] > 0.0 or abs(math.log(ratios[0])) + distance > _FARTHEST:
+            return Interval(ratios[0])
+        factor = math.exp(distance)
         return Interval(ratios[0], ratios[0] / factor, ratios[0] * factor)
     return median_interval(ratios)
 

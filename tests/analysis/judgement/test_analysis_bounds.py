@@ -1,9 +1,11 @@
 """What a time limit says of a ratio of seconds."""
 
+import math
 from dataclasses import replace
 
 import pytest
 from curve_support import claim, experiment, results, run, with_ratios
+from svmrepro.workflow.analysis.fits import scatter_of_repeats
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED
 from svmrepro.workflow.judgement.verdicts import judge, record
 
@@ -13,10 +15,8 @@ SLOW = {"kind": "ratio", "experiments": ["set"], "above": "svmlight", "below": "
 FAST = {**SLOW, "above": "svmperf", "below": "svmlight"}
 
 
-def stopped(**changes):
-    perf = [
-        run("set", "svmperf", 1000, repeat=at, cpu_seconds=each) for at, each in enumerate((1.0, 1.1, 1.0))
-    ]
+def stopped(seconds=(1.0, 1.1, 1.0), **changes):
+    perf = [run("set", "svmperf", 1000, repeat=at, cpu_seconds=each) for at, each in enumerate(seconds)]
     described = replace(experiment("set"), sizes=(1000,))
     return results([*perf, run("set", "svmlight", 1000, **STOPPED | changes)], described)
 
@@ -65,6 +65,21 @@ def test_what_a_disturbed_machine_or_another_limit_stopped_bounds_nothing():
         {"status": "not_run", "cpu_seconds": ""},
     ):
         assert judge(asked, stopped(**changes)).verdict == UNMEASURED
+
+
+@pytest.mark.parametrize(
+    "quantity", [SLOW, {"kind": "problem-ratio", "experiments": ["set"], "contender": "svmperf"}]
+)
+def test_seconds_below_the_clocks_resolution_bound_nothing(quantity):
+    asked = claim(quantity=quantity | {"against": "set"}, unit="x", scales=("default",))
+    assert judge(asked, stopped((0.0, 0.0, 0.1))).verdict == UNMEASURED
+
+
+def test_such_seconds_leave_the_scatter_of_others():
+    runs = [*stopped((1.0, 1.1)).runs.runs, run("set", "exact", 1000, cpu_seconds=0.0)]
+    found = results([*runs, run("set", "exact", 1000, repeat=1, cpu_seconds=0.1)], experiment("set"))
+    scatter = scatter_of_repeats(found.runs, found.experiment("set"))
+    assert scatter.deviation == pytest.approx(math.log(1.1)) and scatter.freedom == 1
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from svmrepro.workflow.steps import analyse, collect, plot, tabulate
 
 NAME = "adult-grid"
 GRID = {"C": [1000, 1e-4, 1], "gamma": [0.5, 0.01]}
+NO_STEPS = '[{"C": 1, "gamma": 1, "status": "optimal", "cpu_seconds": 0, "iterations": 0}]'
 ORDER = [(gamma, C) for gamma in (0.01, 0.5) for C in (1e-4, 1.0, 1000.0)]
 #: Bounded multipliers only need some n / 2 steps; those of the largest C need hundreds.
 CONTENDERS = {
@@ -149,6 +150,9 @@ def test_claims_count_the_cells_of_a_grid(measured):
     assert steps.interval == Interval.exact(warm[0]["iterations"] / cold[0]["iterations"])
     (seconds,), (each,) = grid_ratio(results, spec), grid_ratio(results, {**spec, "of": PER_ITERATION})
     assert seconds.interval.value == pytest.approx(each.interval.value * steps.interval.value)
+    zero = [MeasuredRun({**run.fields, "info.cells": NO_STEPS}) for run in quiet]
+    (none,) = grid_ratio(replace(results, runs=Runs(tuple(zero))), {**spec, "of": "iterations"})
+    assert none.interval is None
     (missing,) = grid_ratio(results, {**spec, "above": "libsvm"})
     assert missing.interval is None and missing.reason
 

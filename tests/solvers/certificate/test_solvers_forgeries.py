@@ -50,6 +50,22 @@ def test_weights_beside_right_multipliers() -> None:
         certify(curved, other)
 
 
+def test_dot_products_that_cancel_before_a_power() -> None:
+    # x_0.x_2 is 1, but 0 in double precision, so that x_2 seems to keep its margin.
+    X = np.array([[1.0, 1.0, -1.0], [0.0, 0.0, 0.0], [1e16, 1.0, 1e16]])
+    problem = Problem(X, np.array([1.0, -1.0, -1.0]), 1.0, Kernel.polynomial(2))
+    found = certify(problem, Solution(np.array([2.0, 2.0, 0.0]) / 9.0, None, -1.0, "optimal", 0, 0))
+    assert found.rounding > 2.0 / 9.0 and not found.passes(EPS, 1.0)
+
+
+def test_such_dot_products_of_an_example_whose_norm_underflows() -> None:
+    X = np.array([[1e-170, 1e-170, -1e-170], [0.0, 0.0, 0.0], [1e16, 1.0, 1e16]])
+    kernel, bounds = Kernel.polynomial(3, a=-2e170, c=1.0), np.array([2.0, 1e-9, 2.0])
+    problem = Problem(X, np.array([1.0, -1.0, 1.0]), bounds, kernel, bias=False)
+    found = certify(problem, Solution(np.array([1.0, 1e-9, 0.0]), None, 0.0, "optimal", 0, 0))
+    assert found.rounding > 2.0 and not found.passes(EPS, 1.0)
+
+
 @pytest.mark.parametrize("offset", [1e6, 1e7, 1e9])
 def test_distances_far_from_the_origin(offset: float) -> None:
     X, y = cloud(80, 3, 4)
