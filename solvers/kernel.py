@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 #: Names of the kernels, and the parameters that each takes.
 PARAMETERS: Mapping[str, frozenset[str]] = {
@@ -39,7 +39,7 @@ class Kernel:
     Raises
     ------
     ValueError
-        If the name is unknown or a parameter of the kernel is invalid.
+        If the name is unknown, or a parameter is not one of the kernel or is invalid.
     """
 
     name: str
@@ -49,7 +49,10 @@ class Kernel:
     c: float = 0.0
 
     def __post_init__(self) -> None:
-        _parameters(self.name)
+        known = _parameters(self.name)
+        for field in fields(self)[1:]:
+            if field.name not in known and getattr(self, field.name) != field.default:
+                raise ValueError(f"kernel {self.name}: parameter {field.name!r} unknown")
         if self.name == "gaussian":
             gamma = _number("gaussian", "gamma", self.gamma)
             if not gamma > 0:

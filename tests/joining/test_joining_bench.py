@@ -118,6 +118,8 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
         (["--C", "0"], "--C: must be positive, not 0"),
         (["--C", "nan"], "--C: must be positive, not nan"),
         (["--gamma", "-1"], "--gamma: must be positive, not -1"),
+        (["--kernel", "linear", "--gamma", "1"], "--gamma: is not of the linear kernel; leave it out"),
+        (["--degree", "3"], "--degree: is not of the gaussian kernel; leave it out"),
         (["--rows", "0"], "--rows: must be positive, not 0"),
         (["--baseline", "smo-newtn"], "--baseline: no solver 'smo-newtn'; did you mean 'smo-newton'?"),
         (["--option", "q"], "--option: 'q' is not of the form NAME=VALUE"),

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--kernel", choices=("gaussian", "linear", "polynomial"), default="gaussian", help="(gaussian)")
     add("--C", type=float, default=1.0, help="bound of the multipliers (1)")
     add("--gamma", type=float, help="of the kernel (1 / (columns * variance of all entries))")
-    add("--degree", type=int, default=3, help="of the polynomial kernel (3)")
+    add("--degree", type=int, help="of the polynomial kernel (3)")
     add("--no-bias", dest="bias", action="store_false", help="solve without a bias; needs --kernel linear")
     add("--eps", type=float, default=1e-3, help="stopping tolerance (0.001)")
     add("--option", dest="options", metavar="OPTION", **many, help="NAME=VALUE, an option of your solver")

@@ -57,8 +57,8 @@ RUNS = 3
 DOWNLOADS = "data"
 """Folder of downloaded data sets, as in config/config.yaml."""
 
-KERNELS = ("gaussian", "linear", "polynomial")
-"""Kernels of a bench."""
+KERNELS = {"gaussian": ("gamma",), "linear": (), "polynomial": ("gamma", "degree")}
+"""Kernels of a bench, with the settings that each takes."""
 
 POSITIVE = ("C", "gamma", "degree", "eps", "seconds", "repeats", "rows")
 """Settings that are positive numbers."""
@@ -90,7 +90,7 @@ class Bench:
     C: float = 1.0
     kernel: str = "gaussian"
     gamma: float | None = None
-    degree: int = 3
+    degree: int | None = None  # of the polynomial kernel: 3
     bias: bool = True
     eps: float = 1e-3
     seconds: float = 60.0  # for all runs together, if each contender uses up its time
@@ -109,6 +109,9 @@ def check_values(bench: Bench) -> None:
             raise StepError(f"--{name}: must be a number below 2^63, not {value:g}")
     if bench.kernel not in KERNELS:
         raise StepError(f"--kernel: {bench.kernel!r}; one of {', '.join(KERNELS)} expected")
+    for name in ("gamma", "degree"):
+        if getattr(bench, name) is not None and name not in KERNELS[bench.kernel]:
+            raise StepError(f"--{name}: is not of the {bench.kernel} kernel; leave it out")
     if bench.options and all(name in SOLVERS for name in bench.solvers):
         raise StepError("--option: no solver of yours takes part; add it by --solver")
 
@@ -407,7 +410,7 @@ def _kernel(bench: Bench, data: BenchData) -> dict[str, Any]:
         "linear": {"name": "linear"},
         "gaussian": {"name": "gaussian", "gamma": gamma},
         # As scikit-learn's: (gamma x.x' + 1)^degree
-        "polynomial": {"name": "polynomial", "degree": bench.degree, "a": gamma, "c": 1.0},
+        "polynomial": {"name": "polynomial", "degree": bench.degree or 3, "a": gamma, "c": 1.0},
     }
     return kernels[bench.kernel]
 

@@ -68,6 +68,7 @@ from svmrepro.solvers.caches.feature_columns import (
     rearrange,
 )
 from svmrepro.solvers.caches.lru import CACHE, build_cache
+from svmrepro.solvers.caches.single_rows import in_single_range
 from svmrepro.solvers.compilation.compiled import compiled_for
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import _pair_state as pair_state
@@ -124,11 +125,11 @@ class SvmLightRun:
 
     Its options are ``start``: initial multipliers, or None (the key may be missing); ``q``: size of the
     working set, even; ``cache_mb``: megabytes (2^20) of kernel rows, 0 for none; q rows are held in any case;
-    ``single``: whether rows are cached in single precision; ``shrinking``: whether examples at a bound may
-    leave the active set, after ``patience`` iterations; ``fold``: whether a linear kernel is folded into its
-    weight vector; ``widen``: see the module; ``plain``: whether kernel rows of packed bits or index lists are
-    computed by the dot products of :mod:`svmrepro.solvers.platt.smo`, one example after the other, instead of
-    many at once from the columns of the features.
+    ``single``: whether rows are cached in single precision, if it holds their values; ``shrinking``: whether
+    examples at a bound may leave the active set, after ``patience`` iterations; ``fold``: whether a linear
+    kernel is folded into its weight vector; ``widen``: see the module; ``plain``: whether kernel rows of
+    packed bits or index lists are computed by the dot products of :mod:`svmrepro.solvers.platt.smo`, one
+    example after the other, instead of many at once from the columns of the features.
 
     Attributes
     ----------
@@ -148,7 +149,7 @@ class SvmLightRun:
         self.panel = _panel_of(problem, self.plain)
         self.folded = bool(options["fold"]) and problem.kernel.name == "linear"
         self.calls = (*block_of(problem, self.plain), *rows_of(problem))
-        precision = "single" if options["single"] else "double"
+        precision = "single" if options["single"] and in_single_range(problem) else "double"
         megabytes = 0.0 if self.folded else float(options["cache_mb"])
         # With folding no row is ever requested.
         least = 0 if self.folded else q

@@ -55,3 +55,11 @@ def test_the_cache_saves_work_and_keeps_its_limit() -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak - before < megabytes * 2**20 + 200 * problem.n + 2**18
+
+
+@pytest.mark.parametrize("name", ["svmlight", "svmlight-ordinal"])
+@pytest.mark.parametrize("scale", [1e20, 1e-25])
+def test_values_that_single_precision_does_not_hold_are_kept_in_double(name: str, scale: float) -> None:
+    X, y = banana_like(30, 8)
+    problem = Problem(X * scale, y, scale**-2.0, bias=name == "svmlight")
+    assert solve(problem, name, single=True).status == "optimal"

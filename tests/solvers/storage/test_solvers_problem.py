@@ -146,6 +146,13 @@ def test_wrong_kernels(spec: dict[str, object], message: str) -> None:
         Kernel.from_mapping(spec)
 
 
+def test_a_kernel_takes_no_parameter_of_another() -> None:
+    with pytest.raises(ValueError, match="^kernel linear: parameter 'gamma' unknown$"):
+        Kernel("linear", gamma=0.5)
+    with pytest.raises(ValueError, match="^kernel gaussian: parameter 'degree' unknown$"):
+        Kernel("gaussian", gamma=0.5, degree=3)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_read_only_data(sparse: bool) -> None:
     # To compiled code a read-only array has another type; memory maps were refused for that.
