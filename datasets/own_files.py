@@ -17,7 +17,7 @@ from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DataError, UnknownLabel
 from svmrepro.datasets.readers.libsvm import read_libsvm
 from svmrepro.datasets.readers.npz import read_npz
-from svmrepro.datasets.readers.own_table import read_table
+from svmrepro.datasets.readers.own_table import column_names, read_table
 from svmrepro.datasets.registry import Label
 
 Format = Literal["libsvm", "csv", "npz"]
@@ -118,11 +118,25 @@ def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
     try:
         status = path.stat()
         stamp = (status.st_size, status.st_mtime_ns)
-        return _parse(path, stamp, tuple(entry.labels.items()), features, entry.form(part), entry.label)
+        read = _parse(path, stamp, tuple(entry.labels.items()), features, entry.form(part), entry.label)
+        if part == "test":
+            _check_order(entry)
+        return read
     except UnknownLabel as error:
-        raise UnknownLabel(f"{error}; the key 'labels' maps others, such as {{0: -1, 1: 1}}") from None
+        column = "; the key 'label' names another column" if entry.form(part) == "csv" else ""
+        raise UnknownLabel(
+            f"{error}; the key 'labels' maps others, such as {{0: -1, 1: 1}}{column}"
+        ) from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _check_order(entry: UserEntry) -> None:
+    """Refuse a test table with the columns of the training table in another order."""
+    if {entry.form(), entry.form("test")} == {"csv"}:
+        here, there = (column_names(entry.file(part), entry.label) for part in ("test", "train"))
+        if here != there and sorted(here) == sorted(there):
+            raise DataError(f"{entry.test}:1: has the columns of {entry.path} in another order")
 
 
 @lru_cache(maxsize=4)

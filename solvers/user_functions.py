@@ -157,7 +157,12 @@ def run(
     name = str(solver) if isinstance(solver, UserSolver) else "the solver"
     wall, cpu = time.perf_counter(), _cpu_seconds()
     with _kept_process():
-        answer = function(problem, eps, time_limit, **options)
+        try:
+            answer = function(problem, eps, time_limit, **options)
+        except (Exception, SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # a panic in Rust, for instance
+            raise UserSolverError(f"{name} raised {type(error).__name__}: {error}") from error
     cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
     return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
 

@@ -65,7 +65,7 @@ def _arrays(path: str | Path) -> tuple[Arrays, list[str]]:
             raise DataError(f"{path}: is not an NPZ file (no zip archive)")
         try:
             with np.load(stream, allow_pickle=False) as stored:
-                read = {name: stored[name] for name in ("X", "y", *_SPARSE) if name in stored}
+                read = {name: stored[name] for name in ("X", "y", *_SPARSE, "format") if name in stored}
                 return read, stored.files
         except Exception as error:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
             told = " ".join(str(error).split())[:120] or type(error).__name__
@@ -88,6 +88,9 @@ def _numbers(path: str | Path, name: str, array: npt.NDArray[Any], dimensions: i
 
 
 def _csr(path: str | Path, arrays: Arrays) -> sparse.csr_matrix:
+    form = arrays["format"].tolist() if "format" in arrays else b"csr"
+    if form not in (b"csr", "csr"):  # a square CSC matrix would be read as its transpose
+        raise DataError(f"{path}: format: {form!r} is not CSR: store X.tocsr()")
     data = _numbers(path, "data", arrays["data"], 1)
     for name in ("indices", "indptr", "shape"):
         if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != 1:

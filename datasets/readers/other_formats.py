@@ -1,4 +1,4 @@
-"""Files of another format that are taken for LIBSVM files: what they are, and what to do with them."""
+"""Files of another format, taken for LIBSVM files or tables: what they are, and what to do with them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,19 @@ _BEGINNINGS: Final[Mapping[bytes, str]] = {
 }
 
 
+def complain_of_binary(path: str | Path) -> str | None:
+    """Return what a file is, after its name in a message, if it is no text."""
+    with Path(path).open("rb") as stream:
+        begun = stream.read(16)
+    return next((f": {what}" for beginning, what in _BEGINNINGS.items() if begun.startswith(beginning)), None)
+
+
 def complain_of_format(path: str | Path) -> str | None:
     """Return what a file is, after its name in a message, if its beginning is that of another format."""
+    if what := complain_of_binary(path):
+        return what
     with Path(path).open("rb") as stream:
         line = stream.readline(_LONGEST)
-    for beginning, what in _BEGINNINGS.items():
-        if line.startswith(beginning):
-            return f": {what}"
     text = line.partition(b"#")[0].strip()
     if b":" not in text and any(separator in text for separator in (b",", b";", b"\t")):
         return ":1: looks like a table; give it the suffix .csv"

@@ -24,6 +24,7 @@ from svmrepro.datasets.readers._parsing import (
     show,
     sign_of,
 )
+from svmrepro.datasets.readers.other_formats import complain_of_binary
 from svmrepro.datasets.registry import Label
 
 _POSITIONS = {"first": 0, "last": -1}
@@ -66,9 +67,15 @@ def read_table(
                 f"{path}:{number}: {fields.count(label)} columns are called {label!r}; rename all but one"
             )
         place = fields.index(label)
-    if features not in (None, columns - 1) or columns < 2:
-        expected = "a label and values" if features is None else f"a label and {features} values"
-        raise DataError(f"{path}:{number}: {columns} fields where {expected} were expected")
+    if columns < 2:
+        raise DataError(
+            f"{path}:{number}: one field where a label and values were expected, "
+            "separated by commas, semicolons or tabs"
+        )
+    if features not in (None, columns - 1):
+        raise DataError(
+            f"{path}:{number}: {columns} fields where a label and {features} values were expected"
+        )
     place %= columns
     signs: list[float] = []
     rows: list[FloatArray] = []
@@ -89,6 +96,16 @@ def read_table(
     return ExampleSet(X=np.stack(rows), y=y)
 
 
+def column_names(path: str | Path, label: str) -> list[str]:
+    """Return the names in the header of a table, without that of the labels; none if there is no header."""
+    _, fields = next(_lines(path), (1, []))
+    place = _POSITIONS.get(label)
+    if place is None:
+        return [field for field in fields if field != label]
+    others = [*fields[:place], *fields[place:][1:]]
+    return others if _is_header(others) else []
+
+
 def _lines(path: str | Path) -> Iterator[_Line]:
     """Yield the lines that are not blank; text that is not UTF-8 or badly quoted raises a DataError."""
     reader = None
@@ -101,7 +118,14 @@ def _lines(path: str | Path) -> Iterator[_Line]:
             for fields in reader:
                 if fields:
                     yield reader.line_num, [field.strip() for field in fields]
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError:
+        with Path(path).open("rb") as binary:
+            bad = next(
+                n for n, text in enumerate(binary, start=1) if "\ufffd" in text.decode(errors="replace")
+            )
+        what = complain_of_binary(path) or f":{bad}: is not UTF-8 text: store it as UTF-8"
+        raise DataError(f"{path}{what}") from None
+    except csv.Error as error:
         line = reader.line_num if reader is not None else 1
         raise DataError(f"{path}:{line}: is not a text table: {error}") from None
 

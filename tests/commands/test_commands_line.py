@@ -39,6 +39,10 @@ def test_a_wrong_option_is_one_line(capsys):
     assert capsys.readouterr().err == (
         "error: completion does not know --loud; see `svmrepro completion --help`\n"
     )
+    with pytest.raises(SystemExit):
+        main(["bench", "--labels", "-1:1,2:-1"])
+    said = "error: argument --labels: expected one argument (one that begins with - is written after =, as in"
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_the_command_line_loads_nothing_large():

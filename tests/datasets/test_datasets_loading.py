@@ -239,6 +239,23 @@ def test_the_test_file_has_the_columns_of_the_training_file(toy_registry, tmp_pa
     refused(lambda: datasets.register_file("mine", path, format="xls"), "format: must be one of libsvm")
 
 
+def test_the_columns_of_a_test_table_are_in_the_same_order(toy_registry, tmp_path):
+    path, tested = put(tmp_path / "a.csv", "u,v,y\n1,2,-1\n3,4,1\n"), tmp_path / "t.csv"
+    for label in ("last", "y"):
+        datasets.register_file("mine", path, test=tested, label=label)
+        for names in ("u,v", "V,U", "5,6"):  # a table without a header has no names
+            put(tested, f"{names},{1 if names == '5,6' and label == 'last' else 'y'}\n7,8,1\n5,6,-1\n")
+            assert datasets.load("mine", part="test").X.tolist()[-2:] == [[7, 8], [5, 6]]
+        put(tested, "v,u,y\n7,8,1\n5,6,-1\n")
+        said = f"{tested}:1: has the columns of {path} in another order"
+        refused(lambda: datasets.load("mine", part="test"), said)
+    put(tested, "u,v,y\n7,8,1\n5,6,0\n")
+    said = "label '0' where -1 or 1 was expected; the key 'labels' maps others, such as {0: -1, 1: 1}; "
+    refused(
+        lambda: datasets.load("mine", part="test"), f"{tested}:3: {said}the key 'label' names another col"
+    )
+
+
 def test_the_suffix_of_the_test_file_tells_its_format(toy_registry, tmp_path):
     path, tested = put(tmp_path / "mine.libsvm", "0 2:1\n1 1:1\n"), put(tmp_path / "t.csv", "1,2,1\n0,4,0\n")
     keys = set()

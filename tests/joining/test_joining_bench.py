@@ -1,6 +1,7 @@
 """The command bench: its settings, its mistakes, and a whole bench of two solvers on a table."""
 
 import importlib
+import json
 import math
 import os
 import re
@@ -30,6 +31,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 def train(problem, eps, time_limit, cache_mb=40):
+    print("training")
     model = SVC(C=problem.C, kernel="rbf", gamma=problem.kernel.gamma, tol=eps, cache_size=cache_mb)
     model.fit(problem.X, problem.y)
     alpha = np.zeros(problem.n)
@@ -98,6 +100,7 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
         (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is not a label with its sign, such as 0:-1"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has 200 rows"),
+        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "1"], "-n 1: the file has 200 rows, and 2 are the"),
         (
             ["-d", "TABLE", "--labels", "a:1,b:1"],
             "error: --labels: must give -1 to some labels and +1 to the",
@@ -151,7 +154,10 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     assert {row["n"] for row in details} == {"50", "100", "200"} and "relative" in details[0]
     measured = rows_of(folder / "measurements.csv")
     assert all(float(row["performance.accuracy"]) > 0.8 for row in measured)
-    assert "mypkg.train" in ended.stdout and (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert "mypkg.train" in ended.stdout and "training" not in ended.stdout
+    ticks = json.loads((folder / "figure.json").read_text())["panels"][1]["y"]["ticks"]
+    assert len({text for _, text in ticks}) == len(ticks) > 1, "the ends differ by less than a label shows"
+    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     settings = yaml.safe_load((folder / "config" / "experiments" / "bench.yaml").read_text())
     assert settings["experiments"]["mine"]["sizes"] == [50, 100, 200]
     assert "default scale" not in ended.stdout and "at the next size" not in ended.stdout
@@ -161,7 +167,7 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     assert "bench: mypkg.die solved 6 of 7 runs; mine, n = 200: ended its process (exit" in ended.stderr
     assert rows_of(folder / "table.csv")[0]["n"] == "200", "the others went on"
     assert (
-        "bench: mypkg.refuse solved none of 3 runs; mine, n = 50: ValueError: no luck (mypkg.py:15)"
+        "bench: mypkg.refuse solved none of 3 runs; mine, n = 50: ValueError: no luck (mypkg.py:16)"
         in ended.stderr
     )
 
@@ -257,7 +263,7 @@ def test_an_output_that_is_no_folder(output, said, tmp_path, monkeypatch):
         folder_of([], output)
 
 
-def test_a_bench_of_another_file_is_not_replaced_by_default(tmp_path, monkeypatch):
+def test_a_bench_of_other_data_is_not_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("d1/x.csv", "d2/x.csv"):
         (tmp_path / name).parent.mkdir()
@@ -265,11 +271,29 @@ def test_a_bench_of_another_file_is_not_replaced_by_default(tmp_path, monkeypatc
     (tmp_path / "bench" / "x" / MARK).parent.mkdir(parents=True)
     (tmp_path / "bench" / "x" / MARK).write_text(data_line(["d1/x.csv"]) + "paper: bench\n")
     said = f"--data: bench/x holds a bench of {tmp_path}/d1/x.csv; name another folder by -o"
-    with pytest.raises(StepError, match=re.escape(said)):
-        folder_of(["d2/x.csv"])
-    assert folder_of(["d2/x.csv"], "bench/x") == folder_of(["d1/x.csv"]) == folder_of(["x"])
+    for data, output in (
+        (["d2/x.csv"], None),
+        (["d2/x.csv"], "bench/x"),
+        (["web"], "bench/x"),
+        ([], "bench/x"),
+    ):
+        with pytest.raises(StepError, match=re.escape(said)):
+            folder_of(data, output)
+    assert folder_of(["d1/x.csv"]) == folder_of(["d1/x.csv", "web"], "bench/x") == folder_of(["x"])
     (tmp_path / "d1" / "x.csv").unlink()  # or was moved
-    assert folder_of(["d2/x.csv"]).name == "x"
+    assert folder_of(["d2/x.csv"]).name == folder_of(["web"], "bench/x").name == "x"
+    for before, said in (["web"], "web"), ([], "generated sets"):
+        (tmp_path / "bench" / "x" / MARK).write_text(data_line(before) + "paper: bench\n")
+        with pytest.raises(StepError, match=f"bench/x holds a bench of {said}; name another folder by -o"):
+            folder_of(["d2/x.csv"], "bench/x")
+        assert folder_of(before, "bench/x").name == "x"
+    stored = tmp_path / "bench" / "x" / "arrays" / "mine.npz"
+    stored.parent.mkdir()
+    stored.touch()
+    (tmp_path / "bench" / "x" / MARK).write_text(data_line([stored]) + "paper: bench\n")
+    assert folder_of(["mine"], "bench/x") == folder_of([stored], "bench/x")
+    with pytest.raises(StepError, match=r"holds a bench of .*arrays/mine\.npz"):
+        folder_of(["yours"], "bench/x")
 
 
 @pytest.mark.parametrize(

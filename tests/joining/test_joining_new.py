@@ -13,6 +13,7 @@ from svmrepro.workflow.commands import main
 from svmrepro.workflow.configuration import config_dir, load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import skeleton_writer
+from svmrepro.workflow.judgement.claims import read_claims
 
 
 def test_the_solver_of_the_skeleton_conforms(tmp_path, monkeypatch):
@@ -58,8 +59,8 @@ def test_the_skeleton_of_a_paper_is_a_configuration(tmp_path):
     folder = _folder(tmp_path)
     paper = load_config({"papers": ["name2030"]}, folder).papers["name2030"]
     assert [each.kind for each in paper.artefacts.values()] == ["timing", "loglog", "claims"]
-    claims = yaml.safe_load((folder / "claims" / "name2030.yaml").read_text())["claims"]
-    assert claims[0]["quantity"]["experiments"] == [*paper.experiments]
+    claims = read_claims(folder / "claims" / "name2030.yaml", [*paper.experiments])
+    assert claims[0].quantity["experiments"] == [*paper.experiments]
 
 
 def _folder(tmp_path):

@@ -25,6 +25,8 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with code 2."""
+        if message.endswith("expected one argument"):
+            message += " (one that begins with - is written after =, as in --NAME=-1)"
         self.exit(2, f"error: {message}; see `{self.prog} --help`\n")
 
 

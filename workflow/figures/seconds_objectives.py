@@ -26,6 +26,11 @@ from svmrepro.workflow.figures.style import Look
 LEAST = 1e-12
 """Distances are drawn down to this: below it rounding decides."""
 
+STOPPED = "time limit"
+"""Entry of the legend for a cross."""
+
+_CROSS: Mapping[str, Any] = {"marker": "x", "markersize": 4, "linestyle": "none"}
+
 Point = tuple[float, float]
 
 
@@ -45,6 +50,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
         for label, look in looks.items()
     ]
     handles += style.marks(panels[:, 0])
+    if any(line.get_label() == STOPPED for axes in panels[:, 0] for line in axes.get_lines()):
+        handles.append(style.entry(STOPPED, color="#555", **_CROSS))
     figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 
@@ -74,7 +81,7 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
             limit = experiment.contenders[label].time_limit if label in experiment.contenders else None
             group = results.group(experiment.name, label, n)
             if limit is not None and any(run.status == "time_limit" for run in group.runs):
-                axes.plot(n, limit, "x", color=look.colour, markersize=4, zorder=4)
+                axes.plot(n, limit, label=STOPPED, color=look.colour, zorder=4, **_CROSS)
                 sizes.add(n)
                 heights.append(limit)
     if heights:
@@ -114,6 +121,10 @@ def _draw_trace(axes: Axes, results: Results, experiment: Experiment, looks: Map
     if drawn:
         axes.set_xscale("log")
         axes.set_yscale("log")
+        # Where only ends are known, they can be so close that all labels would be the same number.
+        for (low, high), widen in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
+            margin = math.sqrt(max(1.0, 10 * low / high))
+            widen(low / margin, high * margin)
         powers_of_ten(axes.xaxis)
         powers_of_ten(axes.yaxis)
     axes.grid(True)

@@ -42,6 +42,7 @@ from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.fingerprints import digest
+from svmrepro.workflow.judgement.claims import claims_file, claims_of
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
 
@@ -68,8 +69,11 @@ class Plan:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own_data_sets(self.config)
+        # What is wrong below fails now, not after hours of measuring.
+        for paper in self.config.papers.values():
+            if claims_file(paper.name).is_file():
+                claims_of(paper)
         if self.config.against is not None:
-            # Fail now, not after hours of measuring.
             other = run_folder(self.config.against, paths.others(self.config))
             paths.papers_in(other)
             self.config = replace(self.config, against=str(other))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from svmrepro import datasets
 from svmrepro.workflow.configuration import callers_folder, config_dir
 from svmrepro.workflow.errors import StepError
 
@@ -25,7 +26,7 @@ _FIRST = ("own", "arrays")
 def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> Path:
     """Return the folder of a bench: the one asked for, or one named after the data.
 
-    A folder that holds something else, or by default a bench of other files, is a StepError.
+    A folder that holds something else, or a bench of other data, is a StepError.
     """
     if output is None:
         joined = "-".join(Path(name).stem for name in data) or "generated"
@@ -42,7 +43,7 @@ def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> P
             f"--output: {folder} holds files that no bench made ({foreign}); "
             "name an empty folder, or that of an earlier bench"
         )
-    if output is None and (other := _other_data(folder, data)):
+    if (output is not None or _all_there(data)) and (other := _other_data(folder, data)):
         raise StepError(f"--data: {folder} holds a bench of {other}; name another folder by -o")
     return folder
 
@@ -72,19 +73,24 @@ def _foreign(folder: Path) -> str:
 
 
 def _other_data(folder: Path, data: Sequence[str | Path]) -> str:
-    """Return a file, still there, of which the folder holds a bench, if that is none of these files."""
-    if not all(callers_folder.given(name).is_file() for name in data):
-        return ""
+    """Return a file, still there, or a name, of which the folder holds a bench, unless it is one of these."""
     told = next((line for line in _lines(folder / MARK) if line.startswith(_DATA.encode())), None)
     before = json.loads(told.removeprefix(_DATA.encode())) if told else []
-    here = _places(data)
-    return next((each for each in before if each not in here and Path(each).is_file()), "")
+    here = [*_places(data), *(str((folder / "arrays" / f"{name}.npz").resolve()) for name in data)]
+    lost = [each for each in before if Path(each).is_absolute() and not Path(each).is_file()]
+    return next((each for each in before if each not in [*here, *lost]), "")
+
+
+def _all_there(data: Sequence[str | Path]) -> bool:
+    """Tell whether all data can be read; if not, that is to be said."""
+    return all(callers_folder.given(name).is_file() or str(name) in datasets.names() for name in data)
 
 
 def _places(data: Sequence[str | Path]) -> list[str]:
     """Return the data as a bench in another folder would name them: whole paths of files."""
     files = {name: callers_folder.given(name) for name in data}
-    return [str(path.resolve()) if path.is_file() else str(name) for name, path in files.items()]
+    places = [str(path.resolve()) if path.is_file() else str(name) for name, path in files.items()]
+    return places or ["generated sets"]
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -185,7 +185,9 @@ def _show(config: Config, folder: Path) -> list[Path]:
 
 def _measure_set(config: Path, experiment: str) -> None:
     command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
-    process = subprocess.Popen([*command, "--paper", PAPER, "--experiment", experiment, "--job", "all"])
+    command += ["--paper", PAPER, "--experiment", experiment, "--job", "all"]
+    # To standard error: what solvers print is no part of the table.
+    process = subprocess.Popen(command, stdout=2)
     try:
         code = process.wait()
     finally:  # also after Ctrl-C

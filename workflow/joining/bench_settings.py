@@ -217,13 +217,13 @@ def sample_of_file(
             stored["test"] = (tested.X, tested.y)
     except datasets.DataError as error:
         # The key of a configuration is an option here.
-        said = one_line(error).replace("the key 'labels'", "--labels").replace("{0: -1, 1: 1}", "0:-1,1:1")
+        said = re.sub(r"the key '(\w+)'", r"--\1", one_line(error)).replace("{0: -1, 1: 1}", "0:-1,1:1")
         said = f"--{said}" if said.startswith("labels: ") else said
         raise StepError(said) from error
     order = np.random.default_rng(0).permutation(len(data.y))
     n = min(len(order), MOST_ROWS) if rows is None else rows
     if not 2 <= n <= len(order):
-        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}")
+        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}, and 2 are the least")
     stored["train"] = (data.X[order[:n]], data.y[order[:n]])
     for size in sizes_of(n):
         if len(set(data.y[order[:size]])) < 2:

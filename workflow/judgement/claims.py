@@ -156,9 +156,9 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
                 field_types.check("earlier", claim.before, partial(_check, experiments=known))
             _check_worth(claim, claims)
         except ValueError as error:
-            raise StepError(f"{path.name}: claim {place} '{name}': {error}") from None
+            raise StepError(f"{path}: claim {place} '{name}': {error}") from None
         if claim.id in claims:
-            raise StepError(f"{path.name}: two claims are called '{claim.id}'")
+            raise StepError(f"{path}: two claims are called '{claim.id}'")
         claims[claim.id] = _of_experiments(claim, known)
     return list(claims.values())
 

@@ -13,7 +13,9 @@ from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.graph import plan
 from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.judgement import claims
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.steps import compare
 from svmrepro.workflow.tables.layout.writers import to_csv
@@ -252,6 +254,16 @@ def test_a_bad_folder_is_told_before_anything_is_measured(tmp_path, monkeypatch)
         Plan({"scale": "smoke", "against": "nowhere"})
     reference = PROJECT / "results" / "reference" / "smoke"
     assert Plan({"scale": "smoke", "against": str(reference)}).config.against == str(reference)
+
+
+def test_a_bad_claim_is_told_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "claims.yaml"
+    bad.write_text("claims:\n- {id: mine}\n")
+    for module in (plan, claims):
+        monkeypatch.setattr(module, "claims_file", lambda paper: bad)
+    with pytest.raises(StepError, match=rf"^{re.escape(str(bad))}: claim 1 'mine': key '\w+' is missing"):
+        Plan({"scale": "smoke"})
 
 
 def test_seeds_of_other_data_are_not_paired(full, other):

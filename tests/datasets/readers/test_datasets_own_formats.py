@@ -61,7 +61,9 @@ def test_a_table_is_read_with_and_without_a_header(tmp_path, text, settings):
         ("1,,0\n2,3,1\n", {}, ":1: column '2' has no value"),
         ("1,2,0\n2,3,0\n", {}, ":1: one class only: every example has the sign -1"),
         (TABLE + '1,"2,1\n', {}, "is not a text table"),
-        (b"1,2,0\n\xff,2,1\n", {}, "is not a text table"),
+        (b"1,2,0\n\xff,2,1\n", {}, ":2: is not UTF-8 text: store it as UTF-8"),
+        (b"\x1f\x8b\x08", {}, ": is compressed (gzip): unpack it"),
+        ("1 2 0\n3 4 1\n", {}, ":1: one field where a label and values were expected, separated by commas"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_with_its_line(tmp_path, text, settings, message):
@@ -88,6 +90,8 @@ def test_arrays_dense_and_sparse(tmp_path):
     loose = read_npz(path, labels=SIGNS)
     assert loose.X.format == "csr" and loose.X.toarray().tolist() == X.tolist()
     assert read_npz(path, labels=SIGNS, features=5).X.shape == (2, 5)
+    path = saved(tmp_path, **parts, shape=rows.shape, y=Y, format=np.array(b"csr"))  # as save_npz does
+    assert read_npz(path, labels=SIGNS).X.toarray().tolist() == X.tolist()
 
 
 @pytest.mark.parametrize(
@@ -109,6 +113,7 @@ def test_arrays_dense_and_sparse(tmp_path):
         ({"X": np.array([[object()]]), "y": Y}, "cannot be loaded when allow_pickle=False"),
         (CSR | {"indices": [5]}, "is not a CSR matrix"),
         (CSR | {"indptr": [0, 9, 1]}, "is not a CSR matrix"),
+        (CSR | {"format": np.array(b"csc")}, "format: b'csc' is not CSR: store X.tocsr()"),
         (CSR | {"indices": [0.5], "indptr": [0, 1], "shape": [1, 2]}, "indices: whole numbers"),
     ],
 )

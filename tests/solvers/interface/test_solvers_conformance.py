@@ -247,3 +247,11 @@ def test_a_call_keeps_the_working_directory_and_ends_a_process_that_it_forks(tmp
     folder = Path.cwd()
     user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
     assert Path.cwd() == folder and codes == [1]
+
+
+def test_what_is_no_exception_is_an_error_of_the_solver():
+    def solver(problem, eps, time_limit):
+        raise GeneratorExit("panic")
+
+    with pytest.raises(user_functions.UserSolverError, match=r"^the solver raised GeneratorExit: panic$"):
+        user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
