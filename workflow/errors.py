@@ -59,10 +59,10 @@ def _full_disk(error: OSError) -> str:
 
 def full_folder(*folders: str | os.PathLike[str]) -> Path | None:
     """Return the first of the folders whose disk is full; "" is no folder."""
-    for folder in filter(None, folders):
+    for folder in [Path(each).absolute() for each in folders if each]:
         with suppress(OSError):
             if shutil.disk_usage(folder).free < _LEAST_SPACE:
-                return Path(folder).absolute()
+                return folder
     return None
 
 

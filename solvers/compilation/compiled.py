@@ -148,7 +148,7 @@ class _Folder(_LOCATOR):  # type: ignore[misc]
 
 @contextmanager
 def _cache_folder() -> Iterator[str]:
-    """Cache machine code in a folder named after this package's source, unless NUMBA_CACHE_DIR is set.
+    """Cache machine code in a folder named after this package's source: in NUMBA_CACHE_DIR, if it is set.
 
     By default numba caches the code beside a function's source and does not notice changes in functions
     called from other modules. With a new folder for every state of the source, no stale code is used. The
@@ -156,9 +156,8 @@ def _cache_folder() -> Iterator[str]:
     """
     before, known = config.CACHE_DIR, CacheImpl._locator_classes
     CacheImpl._locator_classes = [_Folder, *known]
-    if not before:
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        config.CACHE_DIR = str(Path(home) / "svmrepro" / f"compiled-{fingerprint_all()}")
+    caches = before or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "svmrepro")
+    config.CACHE_DIR = str(Path(caches, f"compiled-{fingerprint_all()}"))
     try:
         yield config.CACHE_DIR
     finally:

@@ -243,6 +243,16 @@ def test_a_clone_that_was_moved_makes_its_environment_again(clone):
     assert (moved / ".venv" / "place").read_text().strip() == str(moved) and (moved / "results").is_dir()
 
 
+@pytest.mark.parametrize("character", '"$`\\:{}')
+def test_a_folder_whose_name_an_environment_cannot_have_is_one_line(clone, character):
+    folder, programs = clone
+    folder = folder.rename(folder.parent / f"a{character}b")
+    assert told(script(folder, path=str(programs))).startswith(
+        f"run: the name of the folder {folder} has one of"
+    )
+    assert not (folder / ".venv").exists()
+
+
 def test_packages_that_cannot_be_installed_are_told(clone):
     folder, programs = clone
     make(programs / "python3", PYTHON.replace("esac", '"-m pip"*) exit 1 ;;\nesac'))

@@ -235,7 +235,7 @@ def test_budget_saves_repeats_but_never_the_first():
 
 def test_data_that_cannot_be_had_is_not_run_with_the_reason():
     config = prepare(sizes=[30], of={"dataset": "adult"}, mirror=str(Path("nowhere").absolute()))
-    marker = data_sets.Marker("adult", False, ("a1a: mirror: no such file",), 1.0)
+    marker = data_sets.Marker("adult", False, ("a1a: mirror http://me:se@cret@host/a1a: no such file",), 1.0)
     data_sets.write_marker(config, marker)
     assert data_sets.read_marker(config, "adult") == marker
     file = paths.marker(config, "adult")
@@ -245,7 +245,7 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason():
         assert data_sets.read_marker(config, "adult") is None
     file.write_text(whole)
     lines, _ = measure(config)
-    reason = "data set adult not available: a1a: mirror: no such file"
+    reason = "data set adult not available: a1a: mirror http://host/a1a: no such file"
     assert statuses(lines, "one") == statuses(lines, "two") == [(30, "not_run", reason)]
     assert journal(config).read_lines() == []
     told = closing(config)  # without the hosts that were tried

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from numba import config
 from support import ran, unprivileged
+from svmrepro.solvers.compilation import compiled as decorator
 from svmrepro.solvers.compilation import shared_cache
 
 pytestmark = pytest.mark.skipif(
@@ -103,6 +104,18 @@ def test_an_index_without_its_file_finds_no_code_of_other_types(tmp_path: Path) 
     script.write_text(f"{LATER}# a comment: numba begins a new index\n")
     assert ran_alone(tmp_path, "float64", "full", **own) == ""
     assert ran_alone(tmp_path, "float64", **own) == "7.0"
+
+
+def test_each_state_of_the_source_has_a_folder_of_its_own(tmp_path: Path, monkeypatch) -> None:
+    """numba does not notice a change of a function in another module."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    folders = []
+    for state in "ab":
+        monkeypatch.setattr(decorator, "fingerprint_all", lambda state=state: state)
+        with decorator._cache_folder() as folder:
+            folders.append(folder)
+    assert folders == [str(tmp_path / "compiled-a"), str(tmp_path / "compiled-b")]
+    assert str(tmp_path) == config.CACHE_DIR
 
 
 def test_where_no_cache_can_be_written_there_is_none(tmp_path: Path) -> None:
