@@ -61,6 +61,7 @@ from svmrepro.solvers.storage.blocks import Blocks
 Vector = npt.NDArray[np.float64]
 
 UNIT = 2.0**-53
+TINY = 2.0**-1022  # exceeds what underflow takes from a square
 _COLUMNS = 512  # terms of a block, which is summed without tracking rounding errors
 _BLOCK_BYTES = 16 * 2**20
 _MOST_ROWS = _BLOCK_BYTES // (8 * _COLUMNS)
@@ -70,7 +71,6 @@ _NEGLIGIBLE = 1e-10  # error of an output below which the cheaper of two bounds 
 _KNOWN = 1e-7  # error of an output of a linear kernel above which weights are summed again
 _SPLIT = 2.0**27 + 1.0  # halves the digits of a double (Veltkamp)
 _HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
-_TINY = 2.0**-1022  # exceeds what underflow takes from a square
 _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _WHOLE = 2.0**26
 
@@ -471,7 +471,7 @@ class _Metric:
             K *= kernel.a
             K += kernel.c
             if c is not None:
-                left, right = (np.sqrt(rows.norms + self.d * _TINY) for rows in (a, b))
+                left, right = (np.sqrt(rows.norms + self.d * TINY) for rows in (a, b))
                 off = np.multiply.outer(abs(kernel.a) * left, right) + abs(kernel.c)
                 off *= growth(self.d + kernel.degree + 3)
                 # An error of the base may exceed the base itself, where dot products cancel.

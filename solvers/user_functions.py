@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
+import numbers
 import os
 import resource
 import time
@@ -36,6 +38,7 @@ GROUP = "svmrepro.solvers"
 TOLERANCE_FACTOR = 2.0
 
 _MOST_COUNTED = 10**18
+_MOST_SAID = 1e100
 
 
 class UserSolverError(ValueError):
@@ -202,12 +205,35 @@ def _as_solution(name: str, answer: Any) -> Solution:
     status = getattr(answer, "status", OPTIMAL)
     found = Solution(alpha, weights, bias, status, iterations, evaluations)
     if isinstance(answer, Solution):
-        found = replace(found, work=dict(answer.work), info=dict(answer.info), trace=answer.trace)
+        work = {key: _count(name, f"work[{key!r}]", value) for key, value in answer.work.items()}
+        info = {key: value for key, value in answer.info.items() if _is_statistic(value)}
+        found = replace(found, work=work, info=info, trace=_trace(answer.trace))
     return found
 
 
+def _is_statistic(value: Any) -> bool:
+    """Tell whether a value is what a solution may say in ``info``: a finite number or counts."""
+    if isinstance(value, list):
+        return all(isinstance(each, int) and 0 <= each <= _MOST_COUNTED for each in value)
+    size: Any = abs(value) if isinstance(value, numbers.Real) else math.inf
+    return bool(size <= _MOST_SAID)
+
+
+def _trace(points: Any) -> list[tuple[float, float]] | None:
+    """Return a trace if it is one: seconds and objectives, all finite."""
+    try:
+        found = [(float(seconds), float(objective)) for seconds, objective in points or ()]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    fine = all(0.0 <= seconds <= _MOST_SAID and abs(value) <= _MOST_SAID for seconds, value in found)
+    return found if found and fine else None
+
+
 def _counted(name: str, key: str, answer: Any) -> int:
-    value = getattr(answer, key, 0)
+    return _count(name, key, getattr(answer, key, 0))
+
+
+def _count(name: str, key: str, value: Any) -> int:
     try:
         if 0 <= value <= _MOST_COUNTED and value == int(value):
             return int(value)

@@ -70,6 +70,7 @@ from svmrepro.solvers.certificate._pairs import pair_loss, pair_plane
 from svmrepro.solvers.certificate.acceptance import Certificate
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
+    TINY,
     UNIT,
     GramMatrix,
     Sum,
@@ -368,7 +369,9 @@ def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
     """Return ``|w - v| max |x_i|``, and how much of it the rounding of v can cause."""
     radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
     if radius == 0.0:
-        return (0.0, 0.0) if not w.any() else (math.inf, 0.0)
+        if not (w.any() and v.error.any()):
+            return (math.inf, 0.0) if w.any() else (0.0, 0.0)
+        radius = math.sqrt(problem.d * TINY)  # the examples are not 0, but their squares are
     sizes = v.error + 4.0 * UNIT * np.abs(v.value)
     with np.errstate(over="ignore"):  # of weights that are no solution
         return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius

@@ -1,6 +1,7 @@
 """User-defined solvers for the engine's tests: small, pure NumPy, some of them misbehaving."""
 
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -53,11 +54,12 @@ def wrong(problem, eps, time_limit):
     return SimpleNamespace(alpha=np.zeros(problem.n), bias=0.0, status="optimal")
 
 
-def talkative(problem, eps, time_limit):
-    """Return statistics with names that the program uses itself."""
+def talkative(problem, eps, time_limit, passes=3):
+    """Return statistics that are none, and names that the program uses itself."""
     found = quick(problem, eps, time_limit)
-    info = {"cells": 3, "trace": "long", "chunks": 5}
-    return Solution(found.alpha, None, found.bias, "optimal", found.iterations, 0, info=info)
+    info = {"cells": 3, "trace": 7, "chunks": 5, "bins": [1, 2], "bytes": "many", "most": 10**400}
+    more = {"work": {"passes": passes}, "info": info, "trace": [(math.nan, 1.0)]}
+    return Solution(found.alpha, None, found.bias, "optimal", found.iterations, 0, **more)
 
 
 def failing(problem, eps, time_limit):

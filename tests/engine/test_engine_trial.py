@@ -48,9 +48,14 @@ def test_lines_of_cutting_planes():
 
 
 def test_a_solver_of_somebody_cannot_add_what_the_program_does():
-    experiment = the_experiment(prepare({"own": {"solver": "engine_solvers:talkative"}}))
-    line = ContenderRuns(experiment, *examples(40, 3)).run(experiment.contenders["own"])
-    assert (line["status"], line["info"]) == ("optimal", {"chunks": 5})
+    own = {"solver": "engine_solvers:talkative"}
+    experiment = the_experiment(prepare({"own": own, "negative": {**own, "options": {"passes": -3}}}))
+    row = ContenderRuns(experiment, *examples(40, 3))
+    line = row.run(experiment.contenders["own"])
+    assert (line["status"], line["work"]) == ("optimal", {"passes": 3})
+    assert line["info"] == {"chunks": 5, "bins": [1, 2]}
+    line = row.run(experiment.contenders["negative"])
+    assert line["status"] == "error" and line["reason"].endswith("returned work['passes']: -3 is not a count")
 
 
 def test_a_promise_that_is_not_kept(monkeypatch):

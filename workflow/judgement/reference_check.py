@@ -84,14 +84,22 @@ class ReferenceCheck:
 def summarise(runs: Runs) -> list[dict[str, Any]]:
     """Summarise each row and contender: identifying fields, settings, status and counts.
 
-    The repeats of a row are the same computation; the counts are those of the first certified repeat.
+    The repeats of a row are the same computation: if one failed, the row has. Otherwise the counts are those
+    of the first certified repeat.
     """
     chosen: dict[tuple[str, ...], MeasuredRun] = {}
     for run in runs.runs:
         key = tuple(run.fields.get(name, "") for name in (*PROBLEM, "point"))
-        if key not in chosen or (run.solved and not chosen[key].solved):
+        if key not in chosen or _weight(run) > _weight(chosen[key]):
             chosen[key] = run
     return [_entry(run) for run in chosen.values()]
+
+
+def _weight(run: MeasuredRun) -> int:
+    """Return which of two repeats stands for their row: the one with the larger weight, or the first."""
+    if run.solved:
+        return 1
+    return 2 if run.status in (*FAILED, "optimal") else 0  # "optimal" by its own word only
 
 
 def _entry(run: MeasuredRun) -> dict[str, Any]:

@@ -5,11 +5,13 @@ import shutil
 
 import analysis_support as synthetic
 import pytest
+from curve_support import run
+from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import NO_RESULT
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.judgement.reference_check import compare
+from svmrepro.workflow.judgement.reference_check import compare, summarise
 from svmrepro.workflow.steps import check
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
@@ -230,6 +232,22 @@ def test_each_paper_is_compared_with_the_machine_of_its_reference(record):
     assert outcome.how.startswith(f"{synthetic.PAPER}: same machine and libraries, equality; the others: ")
     (fault,) = outcome.faults
     assert RESULTS_ROW in fault and "same machine" in fault
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"certificate.passed": "false"}, "uncertified"),
+        ({"status": "error"}, "error"),
+        ({"status": "time_limit"}, "optimal"),  # of a disturbed machine
+        ({"status": "not_run"}, "optimal"),
+    ],
+)
+def test_a_failed_repeat_is_the_status_of_its_row(fields, status):
+    again = run("set", "smo", 100, repeat=1, **fields)
+    for runs in ((run("set", "smo", 100), again), (again, run("set", "smo", 100))):
+        (row,) = summarise(Runs(runs))
+        assert row["status"] == status
 
 
 def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp_path):

@@ -66,6 +66,15 @@ def test_such_dot_products_of_an_example_whose_norm_underflows() -> None:
     assert found.rounding > 2.0 and not found.passes(EPS, 1.0)
 
 
+@pytest.mark.parametrize("size", [1e-155, 1e-170, 1e-300])
+def test_weights_whose_squares_underflow(size: float) -> None:
+    X, y = cloud(50, 3, 3)
+    problem = Problem(size * X, y, 1.0)
+    honest = solve(problem, "smo2")
+    assert honest.status == "optimal" and honest.weights is not None and honest.weights.any()
+    assert not certify(problem, dataclasses.replace(honest, weights=-honest.weights)).passes(EPS, 1.0)
+
+
 @pytest.mark.parametrize("offset", [1e6, 1e7, 1e9])
 def test_distances_far_from_the_origin(offset: float) -> None:
     X, y = cloud(80, 3, 4)
