@@ -165,7 +165,7 @@ def run(
         except (Exception, SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:  # a panic in Rust, for instance
-            raise UserSolverError(f"{name} raised {type(error).__name__}: {error}") from error
+            raise UserSolverError(f"{name} raised {error!r}") from error
     cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
     return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
 

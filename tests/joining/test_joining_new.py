@@ -42,7 +42,8 @@ def test_the_skeletons_own_test_of_a_solver_passes(tmp_path):
 
 def test_the_skeleton_of_a_data_set_is_measured(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    skeleton_writer.write("dataset", "my-data", tmp_path)
+    made = skeleton_writer.write("dataset", "my-data", tmp_path)
+    assert {path.name for path in made} >= {"make.py", "train.csv", "test.csv"}
     own = yaml.safe_load((tmp_path / "my-data" / "my-data.yaml").read_text())
     folder = _folder(tmp_path)
     config = load_config(own, folder)

@@ -76,7 +76,7 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
         atomic_write(path, text)
     if kind == "dataset":
         subprocess.run([sys.executable, str(folder / name / "make.py")], check=True)
-    return list(files)
+    return [*files, *sorted((folder / name).glob("*.csv"))]
 
 
 def check_name(kind: str, name: str) -> None:

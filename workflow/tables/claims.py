@@ -22,6 +22,7 @@ from svmrepro.workflow.judgement.claims import (
     tally,
 )
 from svmrepro.workflow.judgement.verdicts import Verdict, judge, record, rule_text
+from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.tables.layout.cells import Cell, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
@@ -91,8 +92,8 @@ def _tally(kind: str, verdicts: Sequence[Verdict]) -> str:
         return ""
     ours = Counter(verdict.verdict for verdict in counted)
     theirs = Counter(verdict.on_paper for verdict in counted)
-    name = {HEADLINE: "headline claims", DETAIL: "details"}[kind]
-    return f"{len(counted)} {name}: {tally(ours)}. On the paper's numbers: {tally(theirs)}."
+    name = {HEADLINE: "headline claim", DETAIL: "detail"}[kind]
+    return f"{plural(len(counted), name)}: {tally(ours)}. On the paper's numbers: {tally(theirs)}."
 
 
 def _tests(claims: Sequence[Claim]) -> str:

@@ -253,5 +253,5 @@ def test_what_is_no_exception_is_an_error_of_the_solver():
     def solver(problem, eps, time_limit):
         raise GeneratorExit("panic")
 
-    with pytest.raises(user_functions.UserSolverError, match=r"^the solver raised GeneratorExit: panic$"):
+    with pytest.raises(user_functions.UserSolverError, match=r"^the solver raised GeneratorExit\('panic'\)$"):
         user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
