@@ -11,10 +11,11 @@ rows of m entries for the gradient. It replaces steps between two free multiplie
 ones, so it waits while most of the active examples are not free: the first polish is made when such steps
 have cost 3 m / k times as much, or 12 m / k times if rows are bytes; what a polish costs in any case is
 added. The next ones become four times more frequent if the last one gained more, for its cost, than the
-latest of these steps, and less frequent if it gained less. Useless polishes therefore cost little in total.
-Costs are counted in entries read, not in seconds, so that a run can be repeated. Looking at the free set
-costs as well: the next look is when the polish of the last one would be due. When examples have left the
-active set, a polish may have become cheap, so there is a look.
+latest of these steps, until such steps have cost half as much as a polish; and less frequent if it gained
+less. Useless polishes therefore cost little in total. Costs are counted in entries read, not in seconds, so
+that a run can be repeated. Looking at the free set costs as well: the next look is when the polish of the
+last one would be due. When examples have left the active set, a polish may have become cheap, so there is a
+look.
 
 With several threads, long passes of the pair steps are divided among them, and so is the update of the
 gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`.
@@ -47,6 +48,7 @@ d        the change of their multipliers, of all steps of a polish: ``changes``
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -76,7 +78,7 @@ _OVERHEAD = 1 << 18  # of a polish, in entries read, besides what it computes
 # Cost of steps between free multipliers before the first polish, over its cost times m / k. The second is for
 # linear rows of binary data: early polishes of Adult and Web took longer than the steps that they saved.
 _PATIENCE, _PATIENCE_OF_BYTES = 3.0, 12.0
-_MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5
+_MOST_PATIENCE, _LEAST_PATIENCE = 2.0**40, 0.5  # the second one over the cost of a polish alone
 _SOONER, _LATER = 0.25, 1.5
 _FREE_WORK = 5_000_000  # multiplications that a polish may take in any case, about 1 ms
 _OVERRUN = 1.5  # work at which a polish ends that meets many bounds, as a multiple of what was expected
@@ -180,10 +182,13 @@ class Polish:
                 self.cost += _VALUE * k * (k + 1) / 2
             return False
         if qp.scalars.factored < k:
+            if k > _rank(run.problem):  # else Newton steps would end at one bound each
+                newton.reduce(qp, pairs.state.beta[self.positions], work)
+                return False
             return not newton.factor(qp, work)
         if self.changes is None:
             scale = abs(second_order.objective(pairs))
-            limit = int(_OVERRUN * _multiplications(k)) + _FREE_WORK
+            limit = int(_OVERRUN * _multiplications(run.problem, k)) + _FREE_WORK
             if newton.iterate(qp, _TIGHTER * run.eps, scale, work, most, limit) == newton.DONE:
                 self.changes = _take(run, self)
                 self.cost += _MULTIPLICATION * qp.scalars.work
@@ -336,7 +341,7 @@ def _consider(run: SmoNewtonRun) -> None:
     if run.problem.kernel.name != "linear":
         entry += _ENTRY * (1.0 - kept / max(k, 1))
     value = _VALUE + _stored_entries(run.problem)
-    cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(k)
+    cost = k * m * entry + value * k * k / 2 + _MULTIPLICATION * _multiplications(run.problem, k)
     now = float(state.scalars.between_free)
     run.marks.append((now, float(state.scalars.between_free_gain)))
     due = run.begun + run.patience * (cost * m / max(k, 1) + _OVERHEAD)
@@ -347,9 +352,20 @@ def _consider(run: SmoNewtonRun) -> None:
         _look_again(run, due - now)
 
 
-def _multiplications(k: int) -> float:
+def _rank(problem: Problem) -> float:
+    """Return the largest rank that a kernel matrix can have, with a constant feature."""
+    kernel = problem.kernel
+    if kernel.name == "linear":
+        return problem.d + 1.0
+    if kernel.name == "polynomial" and kernel.degree <= problem.n:
+        return float(min(math.comb(problem.d + kernel.degree, kernel.degree), problem.n)) + 1.0
+    return math.inf
+
+
+def _multiplications(problem: Problem, k: int) -> float:
     """Return about how many multiplications the factor and the steps of k free multipliers take."""
-    return k**3 / 6 + 20.0 * k**2
+    r = min(float(k), _rank(problem))
+    return r**3 / 6 + 20.0 * r**2 + (3.0 * k * r**2 + k**2 if r < k else 0.0)
 
 
 def _stored_entries(problem: Problem) -> float:
@@ -397,7 +413,8 @@ def _rate(run: SmoNewtonRun, polish: Polish) -> None:
     work, pairs_gain = now - then, gained - gain_then
     run.useful = gain * work > pairs_gain * (cost + _OVERHEAD)
     factor = _SOONER if run.useful else _LATER
-    run.patience = min(max(run.patience * factor, _LEAST_PATIENCE), _MOST_PATIENCE)
+    least = _LEAST_PATIENCE * polish.positions.size / float(scalars.n_active)
+    run.patience = min(max(run.patience * factor, least), _MOST_PATIENCE)
     run.begun, run.marks = now, [(now, gained)]
     run.polishes += 1
     _look_again(run, run.patience * cost)

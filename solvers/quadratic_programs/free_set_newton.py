@@ -13,6 +13,11 @@ rows of memory, in which all its loops run. A multiple of the identity keeps the
 factor definite for copies of an example or too few features. Steps are repeated because of it: each one is
 exact along its direction, so that the objective cannot fall.
 
+With more free variables than features, each of these steps would end at the next bound. ``reduce`` then comes
+in the place of ``factor``. It adds the variables to the factor one by one. One whose row depends on those
+there moves with them along the null vector, which leaves all outputs as they are, to the first bound: there
+remain no more free variables than features, at a cost of the square of these for each variable.
+
 Symbols:
 
 ===========  =============================================
@@ -33,10 +38,13 @@ import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.storage.row_products import VECTOR
 
 RUNNING, DONE = range(2)
 _SHIFT = 1e-12  # added to the diagonal, as a share of its largest entry
 _NEGLIGIBLE = 1e-15  # relative gain that is rounding
+# Share of a diagonal entry up to which a pivot says that its variable depends on others, or is rounding.
+_DEPENDENT, _NO_PIVOT = 1e-11, 1e-14
 
 
 class NewtonScalars:
@@ -259,6 +267,117 @@ def _remove(state, r):
         R[c, c] = length
         _rotate(R[c, c + 1 : m], R[c + 1, c + 1 : m], a / length, b / length)
     scalars.n_members = m
+
+
+@compiled(forceinline=True)
+def _append(state, i, shift):
+    """Write the next column of the factor, that of variable i, and return the square of its pivot.
+
+    ``direction`` becomes the combination of the members that is nearest to variable i.
+    """
+    K, R, members, v = state.K, state.R, state.members, state.direction
+    m = state.scalars.n_members
+    pivot = K[i, i] + shift
+    for t in range(m):
+        v[t] = K[min(members[t], i), max(members[t], i)] + shift
+    for t in range(m):
+        v[t] /= R[t, t]
+        R[t, m] = v[t]
+        pivot -= v[t] * v[t]
+        _subtract(v[t + 1 : m], v[t], R[t, t + 1 : m])
+    for t in range(m - 1, -1, -1):
+        a, _ = _dot_both(v[t + 1 : m], v[t + 1 : m], R[t, t + 1 : m])
+        v[t] = (v[t] - a) / R[t, t]
+    return pivot
+
+
+@compiled(forceinline=True)
+def _slide(state, i, curvature):
+    """Move variable i and the members along the null vector that is in ``direction``.
+
+    Return the place of the member that has met its bound, ``n_members`` if variable i has, or -1.
+    """
+    g, beta, low, high = state.g, state.beta, state.low, state.high
+    members, d, m = state.members, state.direction, state.scalars.n_members
+    rest = 1.0
+    for t in range(m):
+        rest -= d[t]
+    rest /= m + 1
+    d[m], members[m] = 1.0 - rest, i
+    slope = g[i] * d[m]
+    for t in range(m):
+        d[t] = -d[t] - rest
+        slope += g[members[t]] * d[t]
+    sign = 1.0 if slope >= 0.0 else -1.0
+    length, blocks = (abs(slope) / curvature if curvature > 0.0 else np.inf), -1
+    for t in range(m + 1):
+        d[t] *= sign
+        k = members[t]
+        if d[t] != 0.0:
+            room = ((high[k] if d[t] > 0.0 else low[k]) - beta[k]) / d[t]
+            if room < length:
+                length, blocks = room, t
+    for t in range(m + 1):
+        k = members[t]
+        beta[k] = min(max(beta[k] + length * d[t], low[k]), high[k])
+    if blocks >= 0:
+        k = members[blocks]
+        beta[k] = high[k] if d[blocks] > 0.0 else low[k]
+    return blocks
+
+
+@compiled(types.boolean(NEWTON, VECTOR, types.int64))
+def reduce(state, before, work):
+    """Continue for about ``work`` multiplications to build the factor of as many variables as it can hold.
+
+    The others move to a bound. ``before`` are the variables at the beginning. Return whether it is done.
+    """
+    K, R, g, beta, members = state.K, state.R, state.g, state.beta, state.members
+    scalars, k, done, shift = state.scalars, beta.size, 0, 0.0
+    for i in range(k):
+        shift = max(shift, abs(K[i, i]))  # with it, null vectors have the sum 0
+    if scalars.factored == 0:
+        scalars.n_members = 0
+    while scalars.factored < k and done < work:
+        i = scalars.factored
+        pivot = _append(state, i, shift)
+        m = scalars.n_members
+        done += 2 * m * m + 4 * m + 1
+        least = _DEPENDENT * (K[i, i] + shift)
+        if not pivot > least:
+            curvature = pivot if pivot > _NO_PIVOT * (K[i, i] + shift) else 0.0
+            blocks, pivot = _slide(state, i, curvature), 0.0
+            if 0 <= blocks < m:
+                _remove(state, blocks)
+                pivot = _append(state, i, shift)
+                done += 3 * m * m
+        if pivot > least:
+            m = scalars.n_members
+            R[m, m], members[m] = np.sqrt(pivot), i
+            scalars.n_members += 1
+        scalars.factored += 1
+    scalars.work += done
+    if scalars.factored < k:
+        return False
+    wide, product, gain = state.wide, state.product, 0.0
+    for i in range(k):
+        wide[i], product[i] = beta[i] - before[i], 0.0
+    for i in range(k):
+        total = _add_and_dot(product[i + 1 :], wide[i], K[i, i + 1 :], wide[i + 1 :])
+        product[i] += wide[i] * K[i, i] + total
+    for i in range(k):
+        gain += wide[i] * (g[i] - 0.5 * product[i])
+    for i in range(k):
+        wide[i] = 0.0
+        if gain >= 0.0:
+            g[i] -= product[i]
+        else:  # by rounding
+            beta[i] = before[i]
+    if gain < 0.0:
+        scalars.n_members = 0
+    scalars.gain += max(gain, 0.0)
+    scalars.work += k * k
+    return True
 
 
 @compiled(forceinline=True)

@@ -62,3 +62,34 @@ def test_the_steps_end_where_no_free_variable_can_gain(seed: int, width: float) 
     assert product == pytest.approx(K[np.ix_(free, free)], abs=1e-8)
     if width < 1.0:
         assert bound.size
+
+
+@pytest.mark.parametrize("work", [1, 1 << 40])
+@pytest.mark.parametrize("width", [1e4, 1.0])
+def test_more_variables_than_features_are_reduced_to_as_many(width: float, work: int) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    X[1], X[2] = X[0], 0.0
+    K = X @ X.T
+    state = newton.allocate(
+        rng.choice([-1.0, 1.0], 60), np.zeros(60), np.full(60, -width), np.full(60, width)
+    )
+    state.K[:] = np.triu(K)
+    g, before = state.g.copy(), state.beta.copy()
+    while not newton.reduce(state, before, work):
+        pass
+    beta, free = state.beta, state.members[: state.scalars.n_members]
+    assert free.size <= 4
+    assert (np.abs(np.delete(beta, free)) == width).all()
+    assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+    # The outputs are the same, up to a constant, and the objective rises.
+    assert X.T @ beta == pytest.approx(0.0, abs=1e-9 * width)
+    assert state.scalars.gain == pytest.approx(g @ beta, rel=1e-6)
+    assert state.scalars.gain > 0.0
+    R = np.triu(state.R[: free.size, : free.size])
+    product, wanted = R.T @ R, K[np.ix_(free, free)]
+    assert product - wanted == pytest.approx(np.full(wanted.shape, K.diagonal().max()))
+    while newton.iterate(state, 1e-9, 1.0, 1, 10_000, 1 << 60) != newton.DONE:
+        pass
+    free = state.members[: state.scalars.n_members]
+    assert np.ptp((g - K @ state.beta)[free]) <= 1e-6

@@ -25,6 +25,17 @@ def test_chess_boards_take_a_fraction_of_the_steps() -> None:
     assert pairs.status == "iteration_limit"
 
 
+@pytest.mark.parametrize("kernel", [Kernel.linear(), Kernel.polynomial(2, c=1.0)])
+def test_more_free_multipliers_than_features_do_not_zigzag(kernel: Kernel) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 10 if kernel.name == "linear" else 3))
+    side = X @ rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1])
+    y = np.where(side + 0.5 * rng.normal(size=1000) > 0, 1.0, -1.0)
+    problem = Problem(X, y, 1e4, kernel)
+    found = solve(problem, "smo-newton", iteration_limit=200_000)
+    assert found.status == "optimal" and certify(problem, found).passes(1e-3, 1.0)
+
+
 def test_a_run_can_end_within_a_polish() -> None:
     problem = chess_board(500, 1e5)
     for stop in range(1, 60, 3):
