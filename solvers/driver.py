@@ -103,7 +103,8 @@ def solve(
     spec = get(name)
     full = spec.check(problem, options)
     limits = {"time_limit": time_limit, "memory_limit_mb": memory_limit_mb}
-    _check_limits({"eps": eps, **limits, "iteration_limit": iteration_limit})
+    check_positive("eps", eps)
+    _check_limits({**limits, "iteration_limit": iteration_limit})
     if verify not in (True, False, "auto"):
         raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
     if start is not None and not spec.starts:
@@ -306,13 +307,18 @@ def _next_slice(work: int, seconds: float, slowest: float, growth: float) -> int
     return int(max(1_000, min(work * min(max(factor, 0.1), growth), most)))
 
 
+def check_positive(name: str, value: float, endless: bool = False) -> None:
+    """Raise ValueError unless a value is a positive number, finite if not ``endless``."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value > 0
+    if not (number and (math.isfinite(value) or (endless and value == math.inf))):
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
 def _check_limits(limits: dict[str, float | None]) -> None:
     """Raise ValueError unless each limit is absent or positive; that of the iterations may be infinite."""
     for key, value in limits.items():
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value > 0
-        endless = key == "iteration_limit" and value == math.inf
-        if value is not None and not (number and (math.isfinite(value) or endless)):
-            raise ValueError(f"{key} must be a positive number, got {value!r}")
+        if value is not None:
+            check_positive(key, value, endless=key == "iteration_limit")
 
 
 def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> None:

@@ -488,5 +488,5 @@ def get(name: str) -> SolverSpec:
     """Return the solver called ``name``; if there is none, raise ValueError, which lists the known ones."""
     try:
         return SOLVERS[name]
-    except KeyError:
+    except (KeyError, TypeError):  # a list, for example
         raise ValueError(f"solver {name!r} unknown; known: {', '.join(SOLVERS)}") from None

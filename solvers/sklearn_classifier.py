@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -45,7 +45,7 @@ except ImportError as error:
     ) from error
 
 from svmrepro.solvers.certificate import Certificate, certify
-from svmrepro.solvers.driver import solve
+from svmrepro.solvers.driver import check_positive, solve
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import kernel_product
@@ -62,6 +62,13 @@ _FAMILIES = {
     "precomputed": "precomputed",
 }
 _FOLDS = 5
+_NO_OPTIONS = {  # other arguments of ``solve``
+    "eps": "; give tol",
+    "time_limit": "; give time_limit to SVMClassifier",
+    "start": "; see warm_start",
+    "problem": "",
+    "name": "",
+}
 
 
 def _has_probabilities(classifier: SVMClassifier) -> bool:
@@ -220,6 +227,9 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # As in SVC, "balanced" also counts the examples whose weight is 0.
         counted = y[np.isin(y, self.classes_)]
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=counted)
+        for label, factor in zip(self.classes_, self.class_weight_, strict=True):
+            if not 0.0 < factor < np.inf:
+                raise ValueError(f"class_weight of {label} must be positive and finite, got {factor:g}")
         self.kernel_ = self._kernel(X)
         essence = self._essence(self._parts(X, labels, weights)) if self.warm_start else None
         last = self._last_ends(essence)
@@ -266,7 +276,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray, shape (n_samples,) or (n_samples, n_classes)
             With two classes f(x), positive for ``classes_[1]``. With more, a value for each class, see the
-            module docstring; the class with the largest value is predicted.
+            module docstring; the class with the largest value is predicted, as by ``SVC(break_ties=True)``.
         """
         values = self._values(X)
         return values[:, 0] if self.classes_.size == 2 else votes(values, self.classes_.size)
@@ -456,14 +466,20 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return Kernel(family)
         gamma = _gamma(self.gamma, X)
         if family == "gaussian":
-            return Kernel.gaussian(gamma=gamma)
+            return Kernel(family, gamma=gamma)
         return Kernel.polynomial(_plain(self.degree), a=gamma, c=_plain(self.coef0))
 
     def _solve(self, problem: Problem, start: Any) -> Solution:
         """Solve one pair from a start; warn if the tolerance is not met."""
         if get(self.solver).loss == PAIRS:
             raise ValueError(f"solver {self.solver!r} orders examples, and SVMClassifier needs a bias")
+        check_positive("tol", _plain(self.tol))
+        if not isinstance(self.options, Mapping | None):
+            raise ValueError(f"options must be a dict, got {self.options!r}")
         options = dict(self.options or {})
+        for key in options:
+            if key in _NO_OPTIONS:
+                raise ValueError(f"options: {key!r} is no option of a solver{_NO_OPTIONS[key]}")
         if self.cache_mb is not None:
             options["cache_mb"] = _plain(self.cache_mb)
         if self.threads is not None:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from svmrepro.solvers.storage.blocks import Blocks
 
 OPTIMAL = "optimal"
 TIME_LIMIT = "time_limit"
@@ -121,7 +123,7 @@ class Solution:
         ----------
         problem : Problem
             The problem that was solved, with n training examples.
-        X : ndarray or scipy sparse, shape (m, d)
+        X : array_like, scipy sparse or Blocks, shape (m, d)
             Examples; for a precomputed kernel their kernel values with the training examples, shape (m, n).
 
         Returns
@@ -131,10 +133,16 @@ class Solution:
         Raises
         ------
         ValueError
-            If the solution has neither weights nor multipliers.
+            If the solution has neither weights nor multipliers, or X another number of columns.
         """
         from svmrepro.solvers.reference_kernels import kernel_product
 
+        if sp.issparse(X):
+            X = X.toarray() if problem.kernel.name == "precomputed" else sp.csr_array(X)
+        elif not isinstance(X, Blocks):
+            X = np.asarray(X)
+        if len(X.shape) != 2 or X.shape[1] != problem.d:
+            raise ValueError(f"X must have shape (m, {problem.d}), got {X.shape}")
         if self.weights is not None:
             return np.asarray(X @ self.weights).ravel() + self.bias
         if self.alpha is None:

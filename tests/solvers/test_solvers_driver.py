@@ -375,6 +375,7 @@ def test_rescue_is_for_ill_conditioned_problems_only(name: str, monkeypatch: pyt
     ("arguments", "message"),
     [
         ({"eps": 0.0}, "eps must be a positive number, got 0.0"),
+        ({"eps": None}, "eps must be a positive number, got None"),
         ({"memory_limit_mb": float("inf")}, "memory_limit_mb must be a positive number, got inf"),
         ({"iteration_limit": 0}, "iteration_limit must be a positive number, got 0"),
         ({"cache": 3}, "solver 'smo' has no option 'cache'; it has: step_tol, fold, "),

@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import Case, dense, judged, make_case
-from svmrepro.solvers import Certificate, Kernel, Problem, Solution, certify, gram_matrix, reference_kernels
+from svmrepro.solvers import (
+    Certificate,
+    Kernel,
+    Problem,
+    Solution,
+    certify,
+    gram_matrix,
+    reference_kernels,
+    solve,
+)
 from svmrepro.solvers.storage.kernel_transforms import fill_diagonal
 
 
@@ -136,6 +145,31 @@ def test_kernel_sums_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
                 parts = reference_kernels.kernel_product(kernel, form(A), form(B), coefficients)
                 assert parts == pytest.approx(whole, rel=1e-12)
         assert not reference_kernels.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])  # of entries that are not zero
+def test_sparse_examples_have_the_values_of_dense_ones(share: float) -> None:
+    rng = np.random.default_rng(0)
+    A, B = (rng.normal(size=(m, 300)) * (rng.random((m, 300)) < share) for m in (30, 40))
+    coefficients = rng.normal(size=40)
+    for kernel in (Kernel.gaussian(gamma=0.3), Kernel.gaussian(gamma=1e6), Kernel.polynomial(3, c=1.0)):
+        dense = reference_kernels.kernel_sums(kernel, A, B, coefficients)
+        found = reference_kernels.kernel_sums(kernel, sp.csr_array(A), sp.csr_array(B), coefficients)
+        assert (np.abs(found.value - dense.value) <= found.error + dense.error).all()
+        assert found.error.max() <= 10.0 * dense.error.max() + 1e-9
+
+
+@pytest.mark.parametrize("kernel", [Kernel.linear(), Kernel.gaussian(0.5), Kernel.precomputed()])
+def test_decision_values_of_any_array(kernel: Kernel) -> None:
+    X = np.diag(np.arange(1.0, 7.0))
+    problem = Problem(X, [-1, 1, -1, 1, 1, -1], 1.0, kernel)
+    solution = solve(problem, "smo")
+    values = solution.decision_function(problem, X)
+    for form in (np.ndarray.tolist, sp.csc_matrix, sp.coo_array, sp.dok_array, sp.bsr_array):
+        assert solution.decision_function(problem, form(X)) == pytest.approx(values)
+    for wrong in (X[:, :5], X[0], np.hstack([X, X])):
+        with pytest.raises(ValueError, match=r"^X must have shape \(m, 6\), got "):
+            solution.decision_function(problem, wrong)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e9], ids=["small", "large"])  # of the coefficients

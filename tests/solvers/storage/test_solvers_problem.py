@@ -147,9 +147,9 @@ def test_wrong_kernels(spec: dict[str, object], message: str) -> None:
 
 
 def test_a_kernel_takes_no_parameter_of_another() -> None:
-    with pytest.raises(ValueError, match="^kernel linear: parameter 'gamma' unknown$"):
+    with pytest.raises(ValueError, match=r"^kernel linear: parameter 'gamma' unknown$"):
         Kernel("linear", gamma=0.5)
-    with pytest.raises(ValueError, match="^kernel gaussian: parameter 'degree' unknown$"):
+    with pytest.raises(ValueError, match=r"^kernel gaussian: parameter 'degree' unknown$"):
         Kernel("gaussian", gamma=0.5, degree=3)
 
 
