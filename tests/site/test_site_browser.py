@@ -1,6 +1,9 @@
 """The site in a browser, from disk: no errors, no network, both widths and themes."""
 
+import csv
+import io
 import json
+import shutil
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -8,6 +11,8 @@ from playwright.sync_api import expect
 from report_browser import Watched, chromium
 from site_support import EXPERIMENT, PAPER
 from support import PROJECT
+from svmrepro.workflow.analysis.parquet import read_parquet, write_parquet
+from svmrepro.workflow.analysis.tidy import to_csv
 from svmrepro.workflow.site.pages import write_site
 
 # A page that a click opens may not be drawn yet, and a busy machine takes its time.
@@ -280,13 +285,24 @@ def styles_of(lines):
     return [line.get_attribute("style") or "" for line in lines]
 
 
-def test_flagged_runs_are_marked_and_an_axis_has_its_name(page):
-    page.goto("reference-smoke/joachims2006/experiments/adult-C.html")
-    expect(page.get_by_text("Crossed marks are runs flagged for other load")).to_be_visible()
-    expect(page.locator("#plot .legend")).to_contain_text("flagged for other load")
-    expect(page.locator("#plot .xtitle")).to_contain_text("C (n times")
-    expect(page.get_by_role("button", name="Filter: C", exact=True).first).to_be_visible()
-    expect(page.get_by_text("fitted power laws")).to_have_count(0)
+def test_flagged_runs_are_marked_and_an_axis_has_its_name(browser, page, tmp_path):
+    paper = tmp_path / "results" / "smoke" / "joachims2006"
+    paper.mkdir(parents=True)
+    committed = PROJECT / "results" / "reference" / "smoke" / paper.name
+    shutil.copy(committed / "claims.csv", paper)
+    measured = read_parquet(committed / "measurements.parquet")
+    rows = list(csv.DictReader(io.StringIO(measured)))
+    flagged = [{**row, "flagged": str(row["experiment"] == "adult-C").lower()} for row in rows]
+    write_parquet(to_csv(flagged), paper / "measurements.parquet")
+    write_site([paper.parent], tmp_path / "site")
+    watched = opened(browser)
+    watched.page.goto((tmp_path / "site/smoke/joachims2006/experiments/adult-C.html").as_uri())
+    expect(watched.page.get_by_text("Crossed marks are runs flagged for other load")).to_be_visible()
+    expect(watched.page.locator("#plot .legend")).to_contain_text("flagged for other load")
+    expect(watched.page.locator("#plot .xtitle")).to_contain_text("C (n times")
+    expect(watched.page.get_by_role("button", name="Filter: C", exact=True).first).to_be_visible()
+    expect(watched.page.get_by_text("fitted power laws")).to_have_count(0)
+    watched.finish()
     page.goto(PAGES["experiment"])
     expect(page.locator("#plot .legend")).not_to_contain_text("flagged")
 
