@@ -42,7 +42,6 @@ from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.fingerprints import digest
-from svmrepro.workflow.judgement.claims import claims_file, claims_of
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
 
@@ -69,10 +68,6 @@ class Plan:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own_data_sets(self.config)
-        # What is wrong below fails now, not after hours of measuring.
-        for paper in self.config.papers.values():
-            if claims_file(paper.name).is_file():
-                claims_of(paper)
         if self.config.against is not None:
             other = run_folder(self.config.against, paths.others(self.config))
             paths.papers_in(other)
@@ -103,9 +98,14 @@ class Plan:
         """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed. A folder that
-        cannot be written, or a mirror that is not there, raises a StepError now, not hours later.
+        cannot be written, claims that cannot be read, or a mirror that is not there raises a StepError now,
+        not hours later.
         """
+        # Imported late: it takes a moment, which building the graph can skip.
+        from svmrepro.workflow.judgement.claims import all_claims
+
         self.check_mirror()
+        all_claims(self.config)
         # The data folder is not checked: it may be complete and read-only.
         for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)

@@ -163,13 +163,17 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
     return list(claims.values())
 
 
+def all_claims(config: Config) -> dict[str, list[Claim]]:
+    """Return the claims of each paper that has some; what is wrong in a file is a StepError."""
+    return {name: claims_of(paper) for name, paper in config.papers.items() if claims_file(name).is_file()}
+
+
 def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
     """Return the claims that rest on measured seconds, as (paper, claim)."""
     return frozenset(
-        (name, claim.id)
-        for name, paper in config.papers.items()
-        if claims_file(name).is_file()
-        for claim in claims_of(paper)
+        (paper, claim.id)
+        for paper, claims in all_claims(config).items()
+        for claim in claims
         if needs_clock(claim.quantity)
     )
 
