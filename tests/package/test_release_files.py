@@ -61,3 +61,10 @@ def test_the_scripts_can_be_parsed(script):
     # What GitHub puts in place of its expressions is a word.
     text = re.sub(r"\$\{\{.*?\}\}", "word", script)
     assert ran("bash", "-n", "-c", text).returncode == 0
+
+
+def test_the_containers_have_one_base_pinned_by_its_digest():
+    pin = re.compile(r"^(?:FROM|From:) python\S*@(sha256:[0-9a-f]{64})$", re.MULTILINE)
+    files = [PROJECT / "containers" / name for name in ("Dockerfile", "svmrepro.def")]
+    dockerfile, apptainer = (pin.findall(file.read_text(encoding="utf-8")) for file in files)
+    assert len(dockerfile) == 1 and dockerfile == apptainer
