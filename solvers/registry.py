@@ -246,7 +246,7 @@ _SECOND_ORDER = (
 
 READING_CHOICES: dict[str, tuple[str, ...]] = {
     "plan": ("never", "free", "smo", "inside", "any"),
-    "guess": ("t-1", "t-2", "either"),
+    "guess": ("t-1", "t-2", "either", "shared"),
     "slope": ("present", "own"),
     "this_box": ("planned", "newton", "none"),
     "next_box": ("moved", "present", "none"),
