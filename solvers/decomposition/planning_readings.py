@@ -183,7 +183,7 @@ def sharing(state, i, j):
     position, first, second = state.position, state.first, state.second
     for age in range(state.scalars.ages):
         a, b = position[first[age]], position[second[age]]
-        if a == i or a == j or b == i or b == j:
+        if a in (i, j) or b in (i, j):
             return 1 << age
     return 0
 
