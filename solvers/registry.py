@@ -35,7 +35,7 @@ _LARGE_CACHE_MB = (
 )
 
 # Arguments of `solve`, of which a misspelt one arrives as an option.
-_OF_SOLVE = ("eps", "time_limit", "memory_limit_mb", "iteration_limit", "progress", "trace", "start", "verify")
+_OF_SOLVE = "eps", "time_limit", "memory_limit_mb", "iteration_limit", "progress", "trace", "start", "verify"
 
 
 class NotInstalled(ImportError):
