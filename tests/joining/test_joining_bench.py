@@ -1,5 +1,6 @@
 """The command bench: its settings, its mistakes, and a whole bench of two solvers on a table."""
 
+import dataclasses
 import importlib
 import json
 import math
@@ -13,6 +14,7 @@ import pytest
 import yaml
 from support import ran, rows_of
 from svmrepro import datasets
+from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import config_dir
@@ -345,6 +347,40 @@ def test_distances_come_from_the_trace_and_end_at_the_certificate():
 def test_data_that_are_not_there(tmp_path):
     with pytest.raises(StepError, match=r"gone\.csv"):
         bench_settings.sample_of_file(tmp_path / "gone.csv", tmp_path, None)
+
+
+def test_the_files_of_all_sizes_and_of_the_test_set_are_fetched(monkeypatch):
+    sizes, files = [], []
+
+    def load(name, n, data_dir):
+        sizes.append(n)
+        return SimpleNamespace(X=np.eye(2))
+
+    def refuse(*_, **__):
+        raise datasets.DatasetUnavailable("adult (a9a.t)", ["host: no network"])
+
+    monkeypatch.setattr(datasets, "load", load)
+    monkeypatch.setattr(bench_settings, "ensure_file", lambda entry, file, folder: files.append(file))
+    assert bench_settings.known_set("adult", 4000).tested
+    assert sizes == [500, 1000, 2000, 4000] and files == ["a9a.t"]
+    monkeypatch.setattr(bench_settings, "ensure_file", refuse)
+    found = bench_settings.known_set("adult", 4000)
+    assert not found.tested and "host: no network" in found.untested
+    monkeypatch.setattr(datasets, "load", refuse)
+    with pytest.raises(StepError, match="host: no network; the same command tries again"):
+        bench_settings.known_set("adult", 4000)
+
+
+def test_solvers_that_are_not_installed_are_told_if_they_would_take_part(monkeypatch):
+    missing = dataclasses.replace(SOLVERS["smo2"], package="no-such-package")
+    monkeypatch.setattr(bench_settings, "SOLVERS", {**SOLVERS, "smo2": missing})
+    assert "smo2" in bench_settings.absent(Bench())
+    assert bench_settings.absent(Bench(["smo-newton"])) == ""
+    said = "not installed: smo2; add by `./run pip install no-such-package`"
+    assert bench_settings.absent(Bench(["smo-newton", "smo2"])) == said
+    assert [*bench_settings.contenders_of(Bench(["smo-newton", "smo2"]))] == ["smo-newton"]
+    with pytest.raises(StepError, match=f"--solver: {said}"):
+        bench_settings.contenders_of(Bench(["smo2"]))
 
 
 def test_a_name_that_is_no_text_can_be_written(table, tmp_path):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from svmrepro.workflow.configuration import Config, as_called, callers_folder, load_config, paths
+from svmrepro.workflow.configuration import Config, callers_folder, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import bench_folder, bench_settings
@@ -129,10 +129,11 @@ def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
     check_own_data_sets(config)
     sizes = ", ".join(f"{each.name} ({plural(each.rows, 'row')})" for each in data)
     say(f"{plural(len(labels), 'solver')} on {sizes}")
-    if absent := bench_settings.absent():
-        packages = " ".join(dict.fromkeys(absent.values()))
-        how = as_called(f"`./run pip install {packages}` adds them")
-        say(f"without {', '.join(absent)}, which are not installed; {how}")
+    for each in data:
+        if each.untested:
+            say(f"{each.name}: no accuracy: test set: {each.untested}")
+    if absent := bench_settings.absent(wanted):
+        say(absent)
     _measure(config, folder)
     files = _show(config, folder)
     return BenchFiles(files, {**failures(config, config.experiments), **_nothing_solved(config)})

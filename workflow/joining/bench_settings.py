@@ -16,11 +16,12 @@ import numpy as np
 import yaml
 from scipy import sparse
 from svmrepro import datasets
+from svmrepro.datasets.download.raw_files import ensure_file
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
-from svmrepro.workflow.configuration import callers_folder, config_dir
+from svmrepro.workflow.configuration import as_called, callers_folder, config_dir
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_path, atomic_write
@@ -75,6 +76,7 @@ class BenchData:
     scale: float  # number of columns times the variance of all entries: 1 / gamma by default
     own: Mapping[str, Any] | None = None  # entry under ``datasets`` for a user's own file
     tested: bool = False  # whether there is a test set
+    untested: str = ""  # why the test set of the registry is not there
 
 
 @dataclass(frozen=True)
@@ -244,19 +246,30 @@ def sample_of_file(
 
 
 def known_set(name: str, rows: int | None) -> BenchData:
-    """Return a data set of the registry; one that cannot be fetched or has fewer rows is a StepError."""
+    """Fetch the files of a data set of the registry that its sizes need, and describe it.
+
+    One that cannot be fetched or has fewer rows is a StepError; without its test set there is no accuracy.
+    """
     try:
         entry = datasets.describe(name)
         n = rows
         if n is None:
             n = GENERATED_ROWS if datasets.is_generated(name) else min(datasets.resolve_size(name), MOST_ROWS)
         n = datasets.resolve_size(name, n)
-        data = datasets.load(name, n, data_dir=DOWNLOADS)
-    except (datasets.DataError, datasets.DatasetUnavailable) as error:
+        for size in sizes_of(n):  # a smaller size may have a file of its own
+            data = datasets.load(name, size, data_dir=DOWNLOADS)
+    except datasets.DataError as error:
         raise StepError(one_line(error)) from error
-    tested = isinstance(entry, datasets.DownloadedEntry) and entry.test is not None
+    except datasets.DatasetUnavailable as error:
+        raise StepError(f"{one_line(error)}; the same command tries again") from error
     of = n if datasets.is_generated(name) else datasets.resolve_size(name)
-    return BenchData(name, name, n, of, _scale(data.X), None, tested)
+    tested, untested = isinstance(entry, datasets.DownloadedEntry) and entry.test is not None, ""
+    try:
+        for file in entry.parts[entry.test].files if tested else ():
+            ensure_file(entry, file, DOWNLOADS)
+    except datasets.DatasetUnavailable as error:
+        tested, untested = False, one_line(error)
+    return BenchData(name, name, n, of, _scale(data.X), None, tested, untested)
 
 
 def write_configuration(bench: Bench, data: Sequence[BenchData], folder: Path) -> list[str]:
@@ -321,17 +334,14 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
     """
     known = [name for name in bench.solvers if name in SOLVERS]
     own = [name for name in bench.solvers if name not in SOLVERS]
-    if bench.bias:
-        peers = read_yaml(config_dir() / "experiments" / "peers.yaml")["contenders"]
-    else:
-        peers = {label: dict(entry) for label, entry in UNBIASED.items()}
+    peers = _peers(bench)
     fitting = {
         label: entry
         for label, entry in peers.items()
         if (not known or entry["solver"] in known) and SOLVERS[entry["solver"]].version is not None
     }
     for name in known:
-        if all(entry["solver"] != name for entry in peers.values()):
+        if SOLVERS[name].version is not None and all(entry["solver"] != name for entry in peers.values()):
             fitting[name] = {"solver": name}
     for name in own:
         fitting[re.sub(r"[^A-Za-z0-9._-]", ".", name)] = {"solver": name, "options": dict(bench.options)}
@@ -342,7 +352,28 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
             raise StepError(f"--solver: {entry['solver']} takes no bias: add --no-bias --kernel linear")
         if not bench.bias and entry["solver"] in SOLVERS and BIAS in SOLVERS[entry["solver"]].needs:
             raise StepError(f"--solver: {entry['solver']} has a bias: leave out --no-bias")
+    if not fitting:
+        raise StepError(f"--solver: {absent(bench)}")
     return fitting
+
+
+def _peers(bench: Bench) -> dict[str, dict[str, Any]]:
+    """Return the contenders that take part if no known solver is named, installed or not."""
+    if not bench.bias:
+        return {label: dict(entry) for label, entry in UNBIASED.items()}
+    peers: dict[str, dict[str, Any]] = read_yaml(config_dir() / "experiments" / "peers.yaml")["contenders"]
+    return peers
+
+
+def absent(bench: Bench) -> str:
+    """Return a line on the solvers that would take part but are not installed; "" if there are none."""
+    known = [name for name in bench.solvers if name in SOLVERS]
+    wanted = known or [str(entry["solver"]) for entry in _peers(bench).values()]
+    missing = {name: SOLVERS[name].package for name in wanted if SOLVERS[name].version is None}
+    if not missing:
+        return ""
+    how = as_called(f"`./run pip install {' '.join(dict.fromkeys(missing.values()))}`")
+    return f"not installed: {', '.join(missing)}; add by {how}"
 
 
 def check_own_solvers(bench: Bench) -> None:
@@ -364,11 +395,6 @@ def check_own_solvers(bench: Bench) -> None:
             suggestion = "" if ":" in name else did_you_mean(name, known).partition("; known")[0]
             said = one_line(error).removeprefix(f"solver {name!r}: ")
             raise StepError(f"--solver {name}: {said}{suggestion}") from error
-
-
-def absent() -> dict[str, str]:
-    """Return the peers that are not installed, with their packages."""
-    return {name: spec.package for name, spec in SOLVERS.items() if spec.version is None}
 
 
 def sizes_of(rows: int) -> list[int]:
