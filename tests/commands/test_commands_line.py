@@ -1,9 +1,13 @@
 """The command line: help, unknown words, and start-up without large libraries."""
 
+import contextlib
+import signal
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 
+import psutil
 import pytest
 from commands_support import svmrepro
 from support import ran
@@ -49,6 +53,21 @@ def test_the_command_line_loads_nothing_large():
     modules = ", ".join(f"svmrepro.workflow.commands.{name}" for name in ("main", *commands.COMMANDS))
     ended = ran(sys.executable, "-c", f"import sys, {modules}\nprint(*{LARGE} & set(sys.modules))")
     assert ended.stdout == "\n", ended.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_what_a_tool_has_started(number):
+    script = """if True:
+        from svmrepro.workflow.commands import checkout
+        checkout.stop_with_children()
+        checkout.call("sh", "-c", "sleep 100 & echo $!; wait")"""
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    child = psutil.Process(int(process.stdout.readline()))
+    process.send_signal(number)
+    with process:
+        assert process.wait(timeout=60) == 128 + number
+    with contextlib.suppress(psutil.NoSuchProcess):
+        child.wait(timeout=60)
 
 
 @pytest.mark.parametrize(

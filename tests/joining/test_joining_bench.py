@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -411,11 +412,12 @@ def test_rows_of_one_class_name_the_file_and_the_option(tmp_path):
         bench_settings.sample_of_file(path, tmp_path / "own", 3)
 
 
-def test_ctrl_c_says_how_to_go_on(table, tmp_path, monkeypatch, capsys):
-    def interrupted(*_):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_bench_that_is_stopped_says_how_to_go_on(number, code, table, tmp_path, monkeypatch, capsys):
+    def stopped(*_):
+        signal.raise_signal(number)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(bench_settings, "check_own_solvers", interrupted)
-    assert main(["bench", "-d", str(table)]) == 130
+    monkeypatch.setattr(bench_settings, "check_own_solvers", stopped)
+    assert main(["bench", "-d", str(table)]) == code
     assert "stopped; finished measurements are kept in bench/mine, and the same" in capsys.readouterr().err

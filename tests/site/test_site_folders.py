@@ -1,6 +1,8 @@
 """What the site reads from a run's folder, and what it writes."""
 
+import errno
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -326,6 +328,15 @@ def test_a_folder_without_results_is_refused_in_one_line(tmp_path, name, said):
     done = ran("svmrepro", "site", tmp_path / name, "--out", tmp_path / "site")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_names_the_file_that_cannot_be_copied(run, tmp_path, monkeypatch):
+    def refuse(source, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+
+    monkeypatch.setattr(shutil, "copyfile", refuse)
+    with pytest.raises(StepError, match=r"^cannot write \S+/site/assets/\S+: no space left on device$"):
+        write_site([run], tmp_path / "site")
 
 
 def test_papers_beyond_the_default_list_have_their_titles():

@@ -13,6 +13,7 @@ nothing and fails, or if no solver solves anything.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -50,15 +51,23 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     from svmrepro.workflow.joining import bench_folder
 
     folder = bench_folder.folder_of(given.data, given.output)
+    before = signal.signal(signal.SIGTERM, _terminated)
     try:
         return _run(given, folder)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         place = callers_folder.shown(folder)
         print(
             f"\nstopped; finished measurements are kept in {place}, and the same command resumes",
             file=sys.stderr,
         )
-        return 130
+        return stop.args[0] if stop.args else 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminated(number: int, _: object) -> None:
+    """End as at Ctrl-C, with another exit code."""
+    raise KeyboardInterrupt(128 + number)
 
 
 def _run(given: argparse.Namespace, folder: Path) -> int:

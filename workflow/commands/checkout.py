@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from svmrepro.workflow.configuration import callers_folder, config_dir
@@ -27,6 +29,20 @@ def require_tests(*words: str) -> None:
     if asked.returncode == 4:  # wrong usage
         said = ["pytest refuses this", *re.findall(r"error: (?!usage: )(.+)", asked.stderr, re.IGNORECASE)]
         raise StepError(f"{said[-1]}; see `pytest --help`")
+
+
+def stop_with_children() -> None:
+    """Let SIGTERM and Ctrl-C end all processes that this one started, and it: a tool has children of its own."""
+    import psutil
+
+    def handler(number: int, _: object) -> None:
+        for each in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                each.terminate()
+        os._exit(128 + number)  # at once: tasks that wait would be started
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handler)
 
 
 def call(*words: str) -> int:

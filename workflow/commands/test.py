@@ -74,6 +74,7 @@ TASKS: dict[str, Commands] = {
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("tests")
+    checkout.stop_with_children()
     if others:
         checkout.require_tests(*others)
         commands = (*LINT, *SMOKE, ("pytest", *others))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from svmrepro.workflow.configuration import Config, callers_folder, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, writing
 from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
 from svmrepro.workflow.journal.journal_line import read_lines
@@ -180,7 +180,8 @@ def _show(config: Config, folder: Path) -> list[Path]:
     made += [path for name in figures for path in paths.figure(config, PAPER, name).values()]
     made += [paths.measurements(config, PAPER).with_suffix(suffix) for suffix in (".csv", ".parquet")]
     for path in made:
-        shutil.copyfile(path, folder / path.name)
+        with writing(folder / path.name):
+            shutil.copyfile(path, folder / path.name)
     return [folder / path.name for path in made]
 
 

@@ -35,7 +35,7 @@ from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.configuration import as_called, home
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, writing
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import UNASKED, UNMEASURED, after_number
 from svmrepro.workflow.number_text import plural, signed, significant
@@ -107,7 +107,8 @@ class Site:
         for each in (*(run.slug for run in self.runs), "compare", "assets", "vendor"):
             shutil.rmtree(self.folder / each, ignore_errors=True)
         for each in ("assets", "vendor"):
-            shutil.copytree(HERE / each, self.folder / each)
+            for path in (HERE / each).rglob("*"):
+                self._copy(path, str(path.relative_to(HERE)))
         for run in self.runs:
             self._write_run(run)
         pairs = self._write_pairs()
@@ -222,8 +223,9 @@ class Site:
     def _copy(self, source: Path, name: str) -> None:
         if source.is_file():
             target = self.folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
+            with writing(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
 
 
 @cache
