@@ -193,8 +193,10 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
         hint = ""
         if isinstance(value, str) and {"int", "float"} & set(names):
             with suppress(ValueError):
-                float(value)
+                number = float(value)
                 hint = "; YAML reads it as text: write it with a decimal point, such as 1.0e-3"
+                if "float" not in names:
+                    hint = f"; YAML reads it as text: write {number:.0f}" if number.is_integer() else ""
         return f"must be {' or '.join(words)}, not {shown(value)}{hint}"
     bound = re.fullmatch(r"Expected `\w+` ([<>]=?) (\S+)", what)
     if bound:

@@ -60,14 +60,17 @@ def run_folder(place: str, below: Path) -> Path:
         file = Path(place)
     else:
         return Path(place)
-    return unpack(file, below, place)
+    return unpack(file, below, f"against: {place}")
 
 
-def unpack(file: Path, below: Path, name: str = "") -> Path:
-    """Unpack an archive into a folder of its own, named by its content, and return that; see `run_folder`."""
+def unpack(file: Path, below: Path, said: str = "") -> Path:
+    """Unpack an archive into a folder of its own, named by its content, and return that; see `run_folder`.
+
+    Errors begin with what is ``said``, by default the file.
+    """
     from svmrepro.datasets.download.unpacking import DAMAGED
 
-    said = f"against: {name or file}"
+    said = said or str(file)
     try:
         size = file.stat().st_size
         if size > MOST_BYTES:

@@ -41,6 +41,7 @@ def called(tmp_path, monkeypatch, capfd):
     ("words", "expected"),
     [
         (["plat1998"], "there is no target 'plat1998'; did you mean 'platt1998'?"),
+        (["benhc"], "there is no target 'benhc'; did you mean 'bench'?"),
         (["check", "plat1998"], "there is no target 'plat1998'; did you mean 'platt1998'?"),
         (["AdultLinD", "--scale", "smoke"],
          "AdultLinD: this experiment of platt1999 is not part of the smoke scale"),
@@ -52,6 +53,9 @@ def called(tmp_path, monkeypatch, capfd):
          "--config: 'repeats' is not of the form KEY=VALUE"),
         (["compare", "--config", "against=nowhere"], "against: nowhere is not a folder"),
         (["compare", "results/nowhere"], "against: results/nowhere is not a folder"),
+        (["compare", "nowhere"], "compare: 'nowhere' is no folder, no archive and no paper"),
+        (["compare", "plat1998"],
+         "compare: 'plat1998' is no folder, no archive and no paper; did you mean 'platt1998'?"),
         (["compare", "nowhere.zip"], "against: nowhere.zip: no such file or directory"),
         (["compare", "results/reference/default", "results/reference/paper"],
          "compare: one other run is compared, not 2: results/reference/default results/reference/paper"),
@@ -76,6 +80,9 @@ def called(tmp_path, monkeypatch, capfd):
         (["--config", "C=0"], "--config: 'C': unknown key"),
         (["publish", "--scale", "smoke"],
          "nothing to publish: results/smoke has no measurements; `./run --scale smoke` makes them"),
+        (["publish", "--scale", "smoke", "platt1998"],
+         "nothing to publish: platt1998 is not complete in results/smoke; "
+         "`./run platt1998 --scale smoke` completes it"),
         (["compare"],
          "compare: no other run is named, such as results/reference/default"),
         (["--executor", "slurn"],

@@ -330,6 +330,13 @@ def test_a_folder_without_results_is_refused_in_one_line(tmp_path, name, said):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_file_that_is_no_archive_is_named_alone(tmp_path):
+    path = tmp_path / "bad.zip"
+    path.write_text("no archive")
+    with pytest.raises(StepError, match=f"^{re.escape(str(path))}: is not a zip archive, or is damaged"):
+        write_site([path], tmp_path / "site")
+
+
 def test_a_full_disk_names_the_file_that_cannot_be_copied(run, tmp_path, monkeypatch):
     def refuse(source, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))

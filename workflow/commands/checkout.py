@@ -32,7 +32,7 @@ def require_tests(*words: str) -> None:
 
 
 def stop_with_children() -> None:
-    """Let SIGTERM and Ctrl-C end all processes that this one started, and it: a tool has children of its own."""
+    """Let SIGTERM and Ctrl-C end this process with its children and theirs, such as the steps of a run."""
     import psutil
 
     def handler(number: int, _: object) -> None:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow import archives
-    from svmrepro.workflow.configuration import as_called, callers_folder, load_config, scale_option
+    from svmrepro.workflow.configuration import as_called, callers_folder, load_config, paths, scale_option
     from svmrepro.workflow.errors import StepError
     from svmrepro.workflow.joining.publishing import files_of
     from svmrepro.workflow.number_text import plural
@@ -49,6 +49,13 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         raise StepError(f"--output: {target.parent} is not a folder; name one that is there")
     if target.exists() and not archives.is_archive(target):
         raise StepError(f"--output: {target} is there and is no archive of a run; name another file")
+    for paper in given.papers:
+        if not paths.measurements(config, paper).is_file():
+            command = as_called(f"`./run {paper}{scale_option(given.scale)}`")
+            folder = paths.results(config)
+            raise StepError(
+                f"nothing to publish: {paper} is not complete in {folder}; {command} completes it"
+            )
     files = files_of(config)
     archives.pack(files, target)
     size = target.stat().st_size / 1e6

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 
+from svmrepro.workflow.commands import COMMANDS
 from svmrepro.workflow.running import snakemake_call
 
 TAKES_OTHERS = True
@@ -38,4 +39,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
-    return snakemake_call.run(given, others)
+    return snakemake_call.run(given, others, commands=COMMANDS)

@@ -383,8 +383,11 @@ class Plan:
             found += [self.maker(paper, artefacts) for paper, artefacts in self.artefacts(form)]
         return found
 
-    def check_target(self, name: str) -> None:
-        """Raise a StepError if a target is neither a name that can be asked for nor a path."""
+    def check_target(self, name: str, commands: Iterable[str] = ()) -> None:
+        """Raise a StepError if a target is neither a name that can be asked for nor a path.
+
+        The error may suggest one of the other ``commands``.
+        """
         if name == "reference" and home() != config_dir().parent:
             raise StepError("reference: needs a clone of the repository, whose reference it replaces")
         if name == "compare":
@@ -396,7 +399,7 @@ class Plan:
                 raise StepError(
                     f"{name}: this experiment of {paper.name} is not part of the {self.config.scale} scale"
                 )
-        raise StepError(f"there is no target {name!r}{did_you_mean(name, self.targets())}")
+        raise StepError(f"there is no target {name!r}{did_you_mean(name, [*self.targets(), *commands])}")
 
 
 def is_file_name(target: str) -> bool:

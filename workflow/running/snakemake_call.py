@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -52,22 +52,29 @@ def command(
     return partial(add_arguments, targets="PAPER", first=first), partial(run, goal=goal)
 
 
-def run(given: argparse.Namespace, others: Sequence[str], goal: str | None = None) -> int:
+def run(
+    given: argparse.Namespace,
+    others: Sequence[str],
+    goal: str | None = None,
+    commands: Iterable[str] = (),
+) -> int:
     """Run the workflow; return the exit code.
 
     ``given`` is what `add_arguments` found, ``others`` are targets and options of Snakemake. With the
-    command's own target as the ``goal``, the run is confined to the papers named there, if any.
+    command's own target as the ``goal``, the run is confined to the papers named there, if any. An unknown
+    target may be one of the ``commands``, misspelt.
     """
     try:
-        return _run(given, others, goal)
+        return _run(given, others, goal, commands)
     except KeyboardInterrupt:
         print(STOPPED, file=sys.stderr)
         return 130
 
 
-def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> int:
+def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, commands: Iterable[str]) -> int:
     # Imported late: completion and help need none of it.
     from snakemake.cli import args_to_api
+    from svmrepro.datasets.input_checks import did_you_mean
     from svmrepro.workflow.graph.plan import Plan, makes_files
     from svmrepro.workflow.running.engine_errors import explain, one_line_errors, translated
     from svmrepro.workflow.running.engine_options import check_options
@@ -106,7 +113,10 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None) -> 
     plan = Plan(layers)
     plan.check_mirror()
     for target in sorted(targets, key=lambda target: (target == goal, target)):
-        plan.check_target(target)
+        if goal == "compare" and target not in plan.targets():
+            hint = did_you_mean(target, plan.config.papers).partition("; known")[0]
+            raise StepError(f"compare: {target!r} is no folder, no archive and no paper{hint}")
+        plan.check_target(target, commands)
         if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
             papers = ", ".join(plan.config.papers)
             raise StepError(f"{target!r} is an experiment; {goal} takes papers: {papers}")

@@ -40,6 +40,7 @@ SMO = f"{AT}.contenders.smo"
         ({"time_limt": 1}, "--config: time_limt: unknown key; did you mean 'time_limit'?"),
         ({"repeats": "3x"}, "--config: repeats: must be a whole number, not '3x'"),
         ({"job": "sizes"}, "job: must be one of experiment, size, not 'sizes'; did you mean 'size'?"),
+        ({"repeats": "1e9"}, "not '1e9'; YAML reads it as text: write 1000000000"),
         ({"time_limit": "1e-3"}, "write it with a decimal point, such as 1.0e-3"),
         ({"time_limit": 0}, "--config: time_limit: must be positive, not 0"),
         ({"scale": "smok"}, "--config: scale: unknown scale 'smok'; did you mean 'smoke'?"),
