@@ -8,6 +8,7 @@ from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, Group, MeasuredRun, read_rows, read_runs
 from svmrepro.workflow.comparison.paired_runs import ratios
+from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
 from svmrepro.workflow.steps import closing
@@ -195,6 +196,28 @@ def test_what_is_no_record_of_a_check(tmp_path, text, message):
 
 def test_ratios_at_the_ends_of_what_can_be_said():
     assert ratios([1e-200, -2.0, 0.0, 0.0, 3.0], [2e-200, -1.0, 0.0, 1.0, -3.0]) == [0.5, 2.0, 1.0]
+
+
+def test_the_commands_at_the_end_of_a_run_are_about_what_was_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def said(*chosen, **settings):
+        config = load_config({"scale": "smoke", **settings})
+        for name, paper in config.papers.items():
+            for table in paper.claims:
+                write_rows(paths.table(config, name, table)["csv"], [{"counted": "yes", "verdict": "holds"}])
+        experiments = [each for each in config.experiments if not chosen or each.paper in chosen]
+        return closing._claims(config, experiments), closing._report(config, experiments)
+
+    claims, report = said()
+    assert claims.endswith("; `./run check --scale smoke` lists them.")
+    assert "`./run report --scale smoke`" in report
+    for alone in (said("platt1998"), said(papers=["platt1998"])):
+        assert alone[0].endswith("; `./run check platt1998 --scale smoke` lists them.")
+        assert "`./run report platt1998 --scale smoke`" in alone[1]
+    elsewhere = said(results_dir="results/selected")
+    assert elsewhere[0].endswith("; listed in results/selected/smoke/<paper>/claims.md.")
+    assert elsewhere[1] == said("nothing")[1] == ""
 
 
 def test_a_size_in_a_reason_has_separators_also_if_the_journal_has_none():

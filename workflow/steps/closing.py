@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration import Config, Experiment, as_called, paths, scale_option
+from svmrepro.workflow.configuration import Config, Experiment, as_called, config_dir, paths, scale_option
+from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.number_text import plural
@@ -39,12 +40,13 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
     flagged = sum(line["flagged"] for line in lines)
     parts = [f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
     flags = f"; {flagged:,} flagged for other load on the machine" if flagged else ""
-    figures = config.figures_dir / config.scale
+    tables = f"{paths.results(config)}/<paper>/*.md"
+    plots = f"{config.figures_dir}/{config.scale}/<paper>/*.png"
     text = [
         f"Scale {config.scale}: {', '.join(parts)}{flags}.",
         _claims(config, chosen),
         _not_run(config, [line for line in lines if line["status"] != "optimal"]),
-        f"Tables: {paths.results(config)}/<paper>/*.md   plots: {figures}/<paper>/*.png{_report(config)}",
+        f"Tables: {tables}   plots: {plots}{_report(config, chosen)}",
         _next(config, lines),
     ]
     return as_called("\n".join(filter(None, text)))
@@ -55,31 +57,46 @@ def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
     from svmrepro.workflow.judgement.claims import tally  # heavy, and the Snakefile imports this module
 
     count: Counter[str] = Counter()
-    names = {experiment.name for experiment in chosen}
-    judged: list[str] = []
-    for name, paper in config.papers.items():
-        for table in paper.claims if paper.experiments.keys() <= names else ():
-            judged.append(name)
+    judged = [name for name in _whole(config, chosen) if config.papers[name].claims]
+    for name in judged:
+        for table in config.papers[name].claims:
             with suppress(OSError), paths.table(config, name, table)["csv"].open(encoding="utf-8") as stream:
                 rows = [row for row in csv.DictReader(stream) if row.get("counted") == "yes"]
                 count.update(row["verdict"] for row in rows)
-    command = f"./run check{_judged(config, judged)}{scale_option(config.scale)}"
-    return f"Claims: {tally(count)}; `{command}` lists them." if count else ""
+    claiming = [name for name, paper in config.papers.items() if paper.claims]
+    words = _words(config, judged, claiming)
+    listed = f"`./run check{words}{scale_option(config.scale)}` lists them"
+    if not _usual(config):  # `check` would judge another run
+        listed = f"listed in {paths.results(config)}/<paper>/claims.md"
+    return f"Claims: {tally(count)}; {listed}." if count else ""
 
 
-def _judged(config: Config, papers: Sequence[str]) -> str:
-    """Return the papers as words of a command, unless they are all that have claims."""
-    every = [name for name, paper in config.papers.items() if paper.claims]
-    return "" if sorted(papers) == sorted(every) else "".join(f" {name}" for name in papers)
+def _whole(config: Config, chosen: Sequence[Experiment]) -> list[str]:
+    """Return the papers all of whose experiments are among the chosen."""
+    names = {experiment.name for experiment in chosen}
+    return [name for name, paper in config.papers.items() if paper.experiments.keys() <= names]
 
 
-def _report(config: Config) -> str:
-    """Say where the report is, or how to get it; "" for results elsewhere, which it would not find."""
+def _words(config: Config, papers: Sequence[str], every: Iterable[str]) -> str:
+    """Return papers as words of a command, unless they are all ``every`` that it takes by itself."""
+    by_default = read_yaml(config_dir() / "config.yaml").get("papers", ())
+    alone = config.papers.keys() == {*by_default} and {*papers} == {*every}
+    return "" if alone else "".join(f" {name}" for name in papers)
+
+
+def _usual(config: Config) -> bool:
+    """Whether the results are where a command without settings finds them."""
+    return config.results_dir == Path("results")
+
+
+def _report(config: Config, chosen: Sequence[Experiment]) -> str:
+    """Say where the report is, or how to get it; "" for results elsewhere or of no whole paper."""
     file = paths.report(config)
     if file.is_file():
         return f"   report: {file}"
-    usual = config.results_dir == Path("results")
-    return f"   report: `./run report{scale_option(config.scale)}` writes one page" if usual else ""
+    whole = _whole(config, chosen)
+    command = f"./run report{_words(config, whole, config.papers)}{scale_option(config.scale)}"
+    return f"   report: `{command}` writes one page" if whole and _usual(config) else ""
 
 
 def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
