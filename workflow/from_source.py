@@ -12,16 +12,29 @@ import runpy
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 
-def find(folder: Path | None) -> None:
-    """Import ``svmrepro`` from the clone of which ``folder`` is the folder ``workflow``; None: no clone."""
+def find(folder: Path | None, origin: Any = None) -> None:
+    """Import ``svmrepro`` from the clone of which ``folder`` is the folder ``workflow``.
+
+    None is no clone; Snakemake has then fetched the workflow from ``origin``, which a message names.
+    """
     root = folder.resolve().parent if folder else None
     if root is None or not (root / "solvers" / "__init__.py").is_file():
-        sys.exit("error: svmrepro is not installed here: pip install svmrepro, or use a clone of it")
+        sys.exit(f"error: svmrepro is not installed here: `pip install {_for_pip(origin)}` installs it")
     package = ModuleType("svmrepro")
     package.__path__ = [str(root)]
     sys.modules["svmrepro"] = package
+
+
+def _for_pip(origin: Any) -> str:
+    """Return what pip is to install: the repository, and its tag, of one of Snakemake's files."""
+    if hasattr(origin, "host"):
+        return f"git+https://{origin.host}/{origin.repo}@{origin.ref}"
+    if hasattr(origin, "repo_path"):
+        return f"git+file://{Path(origin.repo_path).resolve()}@{origin.ref}"
+    return "path/to/clone"
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from snakemake.sourcecache import GithubFile
 from support import ran
+from svmrepro.workflow import from_source
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.graph.plan import layers_of
 
@@ -129,8 +131,11 @@ def test_a_module_from_a_git_host_needs_the_installed_package(tmp_path):
     deploy(here, f"git+file://{host}/workflow/Snakefile@HEAD")
     refused = dry(here, "noise-linear")
     assert refused.returncode == 1
-    said = "error: svmrepro is not installed here: pip install svmrepro, or use a clone of it"
+    package = f"git+file://{host}@HEAD"
+    said = f"error: svmrepro is not installed here: `pip install {package}` installs it"
     assert refused.stderr.splitlines()[-1] == said
+    hosted = GithubFile(repo="OWNER/svmrepro", path="workflow", tag="v1")
+    assert from_source._for_pip(hosted) == "git+https://github.com/OWNER/svmrepro@v1"
     ended = dry(here, "noise-linear", "--printshellcmds", installed=True)
     assert ended.returncode == 0, ended.stderr[-3000:]
     assert "-m svmrepro.workflow.steps.measure --config results/smoke/.config/" in ended.stdout + ended.stderr

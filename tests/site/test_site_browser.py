@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 
 import pytest
@@ -305,6 +306,18 @@ def test_flagged_runs_are_marked_and_an_axis_has_its_name(browser, page, tmp_pat
     watched.finish()
     page.goto(PAGES["experiment"])
     expect(page.locator("#plot .legend")).not_to_contain_text("flagged")
+
+
+def test_the_pages_of_each_table_are_a_landmark_of_its_own(page, site):
+    head, start, rest = (site / PAGES["history"]).read_text().partition("<table ")
+    table, end, foot = rest.partition("</table>")
+    body = re.search("(?s)<tbody>(.+)</tbody>", table)[1]
+    first = start + table.replace(body, body * (1 + 150 // body.count("<tr>"))) + end
+    second = re.sub('aria-label="[^"]+"', 'aria-label="Again"', first)
+    (site / "long.html").write_text(head + first + second + foot)
+    page.goto("long.html")
+    for label in ("Verdicts on each claim in all runs", "Again"):
+        expect(page.get_by_role("navigation", name=f"Pages: {label}")).to_have_count(1)
 
 
 def test_tables_are_there_without_scripts(browser, site):

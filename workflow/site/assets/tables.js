@@ -32,6 +32,7 @@ const tableOptions = (table) => {
     initComplete() {
       const box = this.api().table().container();
       box.querySelector("input[type=search]")?.setAttribute("aria-label", `Filter: ${table.getAttribute("aria-label")}`);
+      box.querySelector("nav")?.setAttribute("aria-label", `Pages: ${table.getAttribute("aria-label")}`);
       // What filters a column says which; of a header of two rows, the upper one has the groups.
       const [upper] = target ? [...table.tHead.rows] : [];
       const groups = upper ? [...upper.cells].flatMap((cell) => Array(cell.colSpan).fill(cell.textContent.trim())) : [];
