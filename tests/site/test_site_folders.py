@@ -288,14 +288,26 @@ def test_what_is_no_run_is_left_out(run, tmp_path):
     shutil.copytree(run, results / "smoke")
     for file in (results / "smoke" / PAPER).glob("*.*"):
         file.unlink()
-    (results / "smoke" / PAPER / EXPERIMENT / "measurements.csv").touch()
+    shutil.rmtree(results / "smoke" / PAPER / EXPERIMENT)
     assert expand(results, tmp_path) == [(results / "default", "")]
     assert unfinished(results) == [
-        f"{results / 'smoke'} is left out: only experiments and no whole paper; "
-        f"`./run --scale smoke {PAPER}` completes one"
+        f"{results / 'smoke'} is left out: no experiment is finished; `./run --scale smoke {PAPER}` goes on"
     ]
-    with pytest.raises(StepError, match="only experiments"):
+    with pytest.raises(StepError, match="no experiment is finished"):
         expand(results / "smoke", tmp_path)
+
+
+def test_experiments_of_an_unfinished_paper_are_shown_without_verdicts_and_not_compared(run, tmp_path):
+    part = tmp_path / "results" / "smoke"
+    shutil.copytree(run, part)
+    for file in (part / PAPER).glob("*.*"):
+        file.unlink()
+    assert unfinished(part.parent) == [] and expand(part.parent, tmp_path) == [(part, "")]
+    (paper,) = read_folder(part).papers
+    assert paper.name == PAPER and [*paper.experiments] == [EXPERIMENT] and not paper.claims
+    write_site([run, part], tmp_path / "site")
+    assert not (tmp_path / "site" / "compare").exists()
+    assert len([*(tmp_path / "site").rglob(f"experiments/{EXPERIMENT}.html")]) == 2
 
 
 def test_the_report_begins_with_the_verdicts(run, tmp_path):

@@ -263,12 +263,14 @@ def known_set(name: str, rows: int | None) -> BenchData:
     except datasets.DatasetUnavailable as error:
         raise StepError(f"{one_line(error)}; the same command tries again") from error
     of = n if datasets.is_generated(name) else datasets.resolve_size(name)
-    tested, untested = isinstance(entry, datasets.DownloadedEntry) and entry.test is not None, ""
-    try:
-        for file in entry.parts[entry.test].files if tested else ():
-            ensure_file(entry, file, DOWNLOADS)
-    except datasets.DatasetUnavailable as error:
-        tested, untested = False, one_line(error)
+    tested, untested = False, ""
+    if isinstance(entry, datasets.DownloadedEntry) and entry.test is not None:
+        try:
+            for file in entry.parts[entry.test].files:
+                ensure_file(entry, file, DOWNLOADS)
+            tested = True
+        except datasets.DatasetUnavailable as error:
+            untested = one_line(error)
     return BenchData(name, name, n, of, _scale(data.X), None, tested, untested)
 
 

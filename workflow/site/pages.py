@@ -42,7 +42,7 @@ from svmrepro.workflow.number_text import plural, signed, significant
 from svmrepro.workflow.site.glossary import read_glossary
 from svmrepro.workflow.site.records import script
 from svmrepro.workflow.site.rule_graph import HEIGHT, WIDTH, drawing, read_graph
-from svmrepro.workflow.site.run_folders import expand, find_folders, unfinished
+from svmrepro.workflow.site.run_folders import expand, find_folders, unfinished, whole_papers
 from svmrepro.workflow.site.runs_over_time import by_date, claim_histories, exponent_histories
 from svmrepro.workflow.site.shown_run import ShownPaper, ShownRun, mark, read_folder
 from svmrepro.workflow.site.timing_record import MANY_FLAGGED, load, machine_facts, noise_facts, timed_records
@@ -175,8 +175,12 @@ class Site:
             pairs = [(runs[0], other) for other in runs[1:]]
         found = []
         for here, there in pairs:
+            whole = {*whole_papers(here.folder)}.intersection(whole_papers(there.folder))
             shared = [
-                (paper, other) for paper in here.papers for other in there.papers if paper.name == other.name
+                (paper, other)
+                for paper in here.papers
+                for other in there.papers
+                if paper.name == other.name and paper.name in whole
             ]
             if not shared:
                 continue

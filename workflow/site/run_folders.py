@@ -20,13 +20,13 @@ def find_folders(project: Path) -> list[Path]:
 
 
 def unfinished(place: Path) -> list[str]:
-    """Say of each run at a place, or in it, that is left out because no paper is finished, how to show it."""
+    """Say of each run at a place, or in it, that is left out because nothing is finished, how to show it."""
     said = []
     for run in (place, *sorted(place.glob("*"))):
         papers = sorted(path.name for path in (run / "journal").glob("*"))
         if papers and not _has_results(run):
             command = as_called(f"`./run{scale_option(run.name)} {papers[0]}`")
-            said.append(f"{run} is left out: only experiments and no whole paper; {command} completes one")
+            said.append(f"{run} is left out: no experiment is finished; {command} goes on")
     return said
 
 
@@ -64,8 +64,22 @@ def address(folder: Path) -> str:
     return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(parts)).strip("-.") or "run"
 
 
+def whole_papers(folder: Path) -> list[str]:
+    """Return the papers that can be compared: those of which everything was measured."""
+    try:
+        return papers_in(folder)
+    except StepError:
+        return []
+
+
+def shown_papers(folder: Path) -> list[str]:
+    """Return the whole papers, and those with some experiments, which have no verdicts."""
+    begun = {path.parent.parent.name for path in folder.glob("*/*/runs")}
+    return sorted(begun.union(whole_papers(folder) if begun else papers_in(folder)))
+
+
 def _has_results(folder: Path) -> bool:
     try:
-        return folder.is_dir() and bool(papers_in(folder))
+        return folder.is_dir() and bool(shown_papers(folder))
     except StepError:
         return False

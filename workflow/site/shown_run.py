@@ -21,7 +21,6 @@ from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU, read_rows
 from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
-from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
@@ -35,7 +34,7 @@ from svmrepro.workflow.site.records import (
     reference_records,
     run_records,
 )
-from svmrepro.workflow.site.run_folders import address
+from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
@@ -247,7 +246,7 @@ class ShownRun(_Tallied):
     @cached_property
     def config(self) -> Config | None:
         """The configuration of the run, else this project's at its scale; None if neither can be read."""
-        return config_of(self.folder, self.scale, papers_in(self.folder))
+        return config_of(self.folder, self.scale, shown_papers(self.folder))
 
     @cached_property
     def scale(self) -> str:
@@ -302,7 +301,7 @@ class ShownRun(_Tallied):
         """The papers, in the order of the configuration."""
         known = list(self.config.papers) if self.config else []
         order = {name: place for place, name in enumerate(known)}
-        found = sorted(papers_in(self.folder), key=lambda name: (order.get(name, len(order)), name))
+        found = sorted(shown_papers(self.folder), key=lambda name: (order.get(name, len(order)), name))
         return [self._paper(name) for name in found]
 
     @property
@@ -413,7 +412,7 @@ def _whole_provenance(foot: str, experiments: Iterable[ShownExperiment]) -> str:
 
 def read_folder(folder: Path, slug: str = "") -> ShownRun:
     """Open a run's folder; one that holds no results raises a StepError."""
-    papers_in(folder)
+    shown_papers(folder)
     reference = "reference" in (folder.parent.name, folder.name)
     check = folder / "check.json"
     record = _json(check) if check.is_file() else {}
