@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -256,8 +257,10 @@ def known_set(name: str, rows: int | None) -> BenchData:
         if n is None:
             n = GENERATED_ROWS if datasets.is_generated(name) else min(datasets.resolve_size(name), MOST_ROWS)
         n = datasets.resolve_size(name, n)
-        for size in sizes_of(n):  # a smaller size may have a file of its own
-            data = datasets.load(name, size, data_dir=DOWNLOADS)
+        for size in sizes_of(n)[:-1]:  # it may have a file of its own
+            with suppress(datasets.DataError):  # rows of one class only are not run
+                datasets.load(name, size, data_dir=DOWNLOADS)
+        data = datasets.load(name, n, data_dir=DOWNLOADS)
     except datasets.DataError as error:
         raise StepError(one_line(error)) from error
     except datasets.DatasetUnavailable as error:
