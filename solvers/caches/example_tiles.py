@@ -238,7 +238,7 @@ def powers_together(panel, mates, count, first, last):
 
 @compiled(forceinline=True)
 def _gather_scaled(tiles, mates, count):
-    """Write the features of some examples in ``singles`` to the workspace; the last one fills it up."""
+    """Write the features of some examples in ``singles`` to the workspace, filled up with the last one."""
     for r in range(TOGETHER if count > 1 else 1):
         x = tiles.scaled[mates[min(r, count - 1)]]
         for c in range(x.size):

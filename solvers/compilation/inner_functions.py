@@ -106,7 +106,7 @@ if AVAILABLE:
 
 @contextmanager
 def quick_comparison() -> Iterator[None]:
-    """Have numba compare its options in less time meanwhile, with the same results."""
+    """Let numba compare its options faster within the block, with the same results."""
     if not AVAILABLE:
         yield
         return

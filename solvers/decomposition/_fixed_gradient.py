@@ -228,7 +228,7 @@ def _partner(state, row, m, i, tiny, wide, hint):
 
 @compiled()
 def stays_fixed(state, mu, Q, m, eps):
-    """Tell whether the gradient is in fixed point, also after a step; else have it in double precision."""
+    """Tell whether the gradient stays in fixed point after a step; if not, convert it to double precision."""
     scalars = state.screen.scalars
     if scalars.valid:
         # |K_ik - K_jk| <= |phi(x_i) - phi(x_j)| |phi(x_k)| <= sqrt(Q), by Cauchy and Schwarz; Q and the
@@ -362,7 +362,7 @@ def _begin_of(state, eps, m):
 
 
 def recall(state: Any, first: int, last: int) -> None:
-    """Have ``G[first:last]`` in double precision."""
+    """Convert ``G[first:last]`` to double precision."""
     if is_fixed(state):
         _recall(state, first, last)
 

@@ -152,7 +152,7 @@ def _unit(changes, largest):
 
 @compiled(types.float64(VECTOR, types.float64))
 def fixed_error(changes, largest):
-    """Return by how much a sum of rows in fixed point may be wrong; ``largest`` bounds their entries."""
+    """Return a bound on the error of a sum of rows in fixed point; ``largest`` bounds their entries."""
     error = 0.0
     for k in range(0, changes.size, TOGETHER):
         part = changes[k : k + TOGETHER]

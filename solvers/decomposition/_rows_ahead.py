@@ -80,7 +80,7 @@ def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
 
 @compiled()
 def claim_rows(state, cache, panel, i, have, m, slots):
-    """Have slots for the row of i, and for those of the panel's ``mates``; return how many."""
+    """Reserve slots for the row of i, and for those of the panel's ``mates``; return how many."""
     counts, mates = cache.counts, panel.tiles.mates
     recall(state, 0, m)
     count = _next_rows(state, cache, panel, i, have, m)

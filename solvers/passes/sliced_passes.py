@@ -97,7 +97,7 @@ class SlicedPasses:
     touched : int
         Entries read.
     at : int
-        The row at which a pass continues, counted in the longest part; others are as far in proportion.
+        The row at which a pass continues, counted in the longest part; the others are at the same share.
     parts : int
         In how many parts a pass is divided, of consecutive rows with about as many entries each.
     threads : RowThreads

@@ -28,7 +28,7 @@ from svmrepro.solvers.compilation.llvm_code import (
 from svmrepro.solvers.compilation.processor import lanes
 
 TOGETHER = 8
-"""Words that may be read at once: what lies behind the last one has to be there, though it does not count."""
+"""Words that may be read at once. Arrays are padded by as many; the padding does not count."""
 MOST = 255
 """Largest count."""
 _PLANES = 8

@@ -117,7 +117,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_bytes()
     except OSError:
-        return read_yaml(path)  # to say what is wrong
+        return read_yaml(path)  # for its error
     return _read_once(path, text)
 
 
@@ -178,7 +178,7 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     paper_sizes = {name: _whole_numbers(entry) for name, entry in entries.items()}
     for name in settings.experiments.get(path.stem) or {}:
         check_known(name, paper_sizes, "experiment", "experiments", path.stem, name)
-    # The paper's contenders take part in each experiment, whose own entries have the last word.
+    # The paper's contenders take part in each experiment; the experiment's own entries override theirs.
     everywhere = [
         ("experiments", name, "contenders") for name, entry in entries.items() if isinstance(entry, dict)
     ]

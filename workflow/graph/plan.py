@@ -98,7 +98,7 @@ class Plan:
         """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed. A folder that
-        cannot be written, claims that cannot be read, or a mirror that is not there raises a StepError now,
+        cannot be written, claims that cannot be read, or a mirror that does not exist raises a StepError now,
         not hours later.
         """
         # Imported late: it takes a moment, which building the graph can skip.
@@ -109,7 +109,7 @@ class Plan:
         # The data folder is not checked: it may be complete and read-only.
         for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)
-        # Nor is one of compiled code that is there.
+        # An existing folder of compiled code is not checked either.
         folder = fingerprints.compiled_dir()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ class Plan:
 
     @property
     def report_text(self) -> str:
-        """The text of the report's first page: with the verdicts, once they are there."""
+        """The text of the report's first page, with the verdicts once they exist."""
         made = paths.report_text(self.config)
         return str(
             made.absolute() if made.is_file() else config_dir().parent / "workflow/report/workflow.rst"
@@ -423,7 +423,7 @@ def makes_files(arguments: Sequence[str]) -> bool:
 
 
 def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Take apart what Snakemake has merged from configuration files, so that messages name a value's file."""
+    """Separate the files whose settings Snakemake has merged, so that messages name a value's file."""
     from snakemake.common.configfile import load_configfile
 
     layers: list[tuple[str, Mapping[str, Any]]] = []

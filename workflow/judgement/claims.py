@@ -40,7 +40,7 @@ TOO_SMALL = "not decided at this size"
 VERDICTS = (HOLDS, STAND_IN, FAILS, STAND_IN_FAILS, UNDECIDED, TOO_SMALL, UNMEASURED)
 
 HELD = (HOLDS, STAND_IN)
-"""Verdicts of a claim that was found true of what was measured."""
+"""Verdicts that a claim is true of the measured data."""
 
 UNASKED = "not applicable"
 """The verdict on the paper's own numbers if it prints none for the quantity."""
@@ -49,7 +49,7 @@ SCALES_WITHOUT_CLOCK = ("smoke",)
 """Scales whose runs are too short to judge seconds; no claim about seconds may name them."""
 
 BENT = "by the repeats' scatter alone: "
-"""Beginning of what is said of exponents that are undecided because their points lie on no line."""
+"""Prefix of the note on exponents that are undecided because their points lie on no line."""
 
 HEADLINE, DETAIL, CONSTRUCTED = "headline", "detail", "by construction"
 COUNTED = (HEADLINE, DETAIL)
@@ -164,7 +164,7 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
 
 
 def all_claims(config: Config) -> dict[str, list[Claim]]:
-    """Return the claims of each paper that has some; what is wrong in a file is a StepError."""
+    """Return the claims of each paper that has some; an invalid file raises a StepError."""
     return {name: claims_of(paper) for name, paper in config.papers.items() if claims_file(name).is_file()}
 
 
@@ -189,7 +189,7 @@ def claims_of(paper: Paper) -> list[Claim]:
 
 
 def _check(claim: Claim, experiments: Sequence[str]) -> None:
-    """Raise ValueError if something beyond its types is wrong with a claim."""
+    """Raise ValueError for a fault in a claim that its types do not exclude."""
     quantity, kind = claim.quantity, claim.quantity.get("kind")
     if not isinstance(kind, str) or kind not in CLAIM_QUANTITIES:
         raise ValueError(f"quantity: kind: one of {', '.join(CLAIM_QUANTITIES)} expected")

@@ -161,7 +161,7 @@ class JobProgress:
             self._print(text, log=False, end="" if self._terminal else "\n")
 
     def _so_far(self, passed: float, expected: float) -> str:
-        """Say how long a run has taken, and what is left; once it is overdue, nobody knows how long."""
+        """Say how long a run has taken, and what is left; an overdue run gives no estimate."""
         if overdue(passed, expected):
             runs, _ = self._forecast.left(self._experiment)
             return f"running for {duration(passed)}, {_about(expected)} expected; {plural(runs, 'run')} left"

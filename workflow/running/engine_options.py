@@ -30,8 +30,8 @@ def check_options(settings: argparse.Namespace, plan: Plan) -> None:
 def refusal(error: Exception) -> str:
     """Describe an error that a value raised in Snakemake's parser: the option, the value, and what is wrong.
 
-    The parser converts values itself, and lets through what that raises, such as the failed unpacking of a
-    value without its ``=``.
+    The parser converts values itself without catching errors, such as the failed unpacking of a value without
+    its ``=``.
     """
     text = one_line(error)
     for frame, _ in traceback.walk_tb(error.__traceback__):

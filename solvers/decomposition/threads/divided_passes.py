@@ -63,7 +63,7 @@ def _unit(store):
 
 @compiled(forceinline=True)
 def _claim(state, cache, panel, i, have, m):
-    """Have slots for the row of i, and for others that are computed with it; return how many."""
+    """Reserve slots for the row of i, and for others that are computed with it; return how many."""
     team, counts = state.screen.team, cache.counts
     if state.scalars.rows_ahead:
         count = claim_rows(state, cache, panel, i, have, m, team.slots)
@@ -150,7 +150,7 @@ def _fetch_rows(state, cache, store, panel, block, shape, i, m, which):
 
 
 def complete(state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, m: int) -> None:
-    """Have the latest row of :func:`fetch_rows` computed."""
+    """Compute the latest row of :func:`fetch_rows`, if that is still to be done."""
     if hasattr(state.screen, "team") and state.screen.team.words[WANTED] > 0:
         _complete_shared(state, cache, store, panel, block, shape, m)
 

@@ -71,7 +71,7 @@ class Team(NamedTuple):
     mates, slots : ndarray of int64, shape (TOGETHER,)
         Examples whose rows are computed, and their slots.
     at : ndarray of int64, shape (parts,)
-        How far the subtraction of rows is.
+        Progress of the subtraction of rows.
     positions, changes : ndarray of int64 and float64, shape (n,)
         Rows to subtract from the gradient, and their factors.
     whole : ndarray of float64, shape (n,)
@@ -337,7 +337,7 @@ def share(do, state, cache, store, panel, block, shape, kind, begin, end, unit, 
         store_word(words, at + TURN, turn)
         last = first if unit else end
     waits = 0
-    for look in range(2 * parts):  # first at what nobody has begun, then at what is not done yet
+    for look in range(2 * parts):  # first at parts that have not begun, then at unfinished ones
         part, own = look % parts, look == 0
         at = LINE * (part + 1)
         if 0 < look < parts:
