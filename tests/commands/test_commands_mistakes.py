@@ -69,7 +69,7 @@ def called(tmp_path, monkeypatch, capfd):
         (["noise-linear", "--config", "mirror=ftp://x/y"],
          "mirror: ftp://x/y is no http(s) address (key mirror, or variable SVMREPRO_MIRROR)"),
         (["noise-linear", "--cores", "x"],
-         "Error parsing number of cores (--cores, -c): must be integer or 'all'.; see `snakemake --help`"),
+         "Error parsing number of cores (--cores, -c): must be integer or 'all'; see `snakemake --help`"),
         (["--set-threads", "x"],
          "--set-threads: 'x' is not of the form RULE=THREADS; see `snakemake --help`"),
         (["--workflow-profile", "nowhere"], "--workflow-profile: nowhere is not a folder"),
@@ -110,7 +110,7 @@ def called(tmp_path, monkeypatch, capfd):
          "--default-resources: 'foo' is not of the form NAME=INT; see `snakemake --help`"),
         (["--set-threads", "measure=-1"],
          "--set-threads: Invalid threads definition: entries have to be defined as RULE=THREADS pairs (with "
-         "THREADS being a positive integer).; see `snakemake --help`"),
+         "THREADS being a positive integer); see `snakemake --help`"),
     ],
 )  # fmt: skip
 def test_of_words(called, tmp_path, words, expected):

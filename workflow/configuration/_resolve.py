@@ -18,15 +18,6 @@ from svmrepro.datasets.input_checks import Fault, check_known, shown, under
 from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
 from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers
-from svmrepro.workflow.configuration._settings import (
-    ArtefactSettings,
-    ContenderSettings,
-    OwnData,
-    PaperFile,
-    Settings,
-    WholeExperiment,
-    given,
-)
 from svmrepro.workflow.configuration.callers_folder import expanded
 from svmrepro.workflow.configuration.model import (
     DEFAULT_SCALE,
@@ -43,6 +34,15 @@ from svmrepro.workflow.configuration.model import (
     scales,
 )
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
+from svmrepro.workflow.configuration.settings import (
+    ArtefactSettings,
+    ContenderSettings,
+    OwnData,
+    PaperFile,
+    Settings,
+    WholeExperiment,
+    given,
+)
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
 

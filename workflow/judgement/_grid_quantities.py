@@ -1,6 +1,6 @@
 """Quantities of claims about grids of C and gamma: shares of cells, and ratios of sums over them.
 
-Each function is a kind of quantity, as in `svmrepro.workflow.judgement._quantities`. Only cells that both
+Each function is a kind of quantity, as in `svmrepro.workflow.judgement.quantities`. Only cells that both
 contenders have certified count. ``of`` is cpu_seconds (the default), iterations, or seconds-per-iteration.
 """
 

@@ -1,6 +1,6 @@
 """Quantities of claims about permutations: shares of significant data sets, mean ratios, counts.
 
-Each function is a kind of quantity, as in `svmrepro.workflow.judgement._quantities`. ``table`` names the
+Each function is a kind of quantity, as in `svmrepro.workflow.judgement.quantities`. ``table`` names the
 paper's file of printed numbers.
 """
 

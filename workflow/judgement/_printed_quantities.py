@@ -1,6 +1,6 @@
 """The quantities of claims, taken from the paper's printed numbers instead of measurements.
 
-Each function is a kind of quantity of `svmrepro.workflow.judgement._quantities` and understands the same
+Each function is a kind of quantity of `svmrepro.workflow.judgement.quantities` and understands the same
 parameters, on all experiments of a claim and the paper's own sizes. It returns no finding where the paper
 prints nothing. A quantity that is compared with a printed number has no function here.
 

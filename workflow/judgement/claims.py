@@ -1,7 +1,7 @@
 """A paper's checkable sentences: the files ``config/claims/<paper>.yaml``.
 
 Each claim gives the place and words of the sentence, its reading as a quantity
-(`svmrepro.workflow.judgement._quantities`), the rule that decides, and the scales at which it is judged.
+(`svmrepro.workflow.judgement.quantities`), the rule that decides, and the scales at which it is judged.
 `svmrepro.workflow.judgement.verdicts` applies the rules.
 
 The ``kind`` of a claim says what its verdict is worth:
@@ -32,7 +32,7 @@ from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES, needs_clock
+from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES, needs_clock
 
 HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 STAND_IN, STAND_IN_FAILS = "holds on a stand-in", "does not hold on a stand-in"

@@ -42,7 +42,6 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.judgement._printed_quantities import PRINTED
-from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES, value
 from svmrepro.workflow.judgement.claims import (
     BENT,
     FAILS,
@@ -55,6 +54,7 @@ from svmrepro.workflow.judgement.claims import (
     UNMEASURED,
     Claim,
 )
+from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES, value
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 

@@ -355,9 +355,11 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
         if "--executor" in what and (executor := re.search(r"invalid choice: '([a-z-]+)'", what)):
             plugin = f"`./run pip install snakemake-executor-plugin-{executor[1]}`"
             what = f"--executor: {executor[1]!r} is not installed; {as_called(plugin)} may add it"
-        raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
+        raise StepError(
+            f"{what.removesuffix('.')}; see `svmrepro run --help` and `snakemake --help`"
+        ) from None
     except Exception as error:  # the parser converts values itself without catching errors
-        raise StepError(f"{refusal(error)}; see `snakemake --help`") from None
+        raise StepError(f"{refusal(error).removesuffix('.')}; see `snakemake --help`") from None
     profile = settings.workflow_profile
     if profile and profile != "none" and not Path(profile).exists():
         raise StepError(f"--workflow-profile: {profile} is not a folder")
