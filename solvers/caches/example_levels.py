@@ -116,7 +116,7 @@ def _gather(panel, mates, count):
 
 @compiled()
 def level_products(panel, mates, count, first, last):
-    """Do what :func:`~svmrepro.solvers.caches.example_tiles.products_together` does, for bytes."""
+    """Perform :func:`~svmrepro.solvers.caches.example_tiles.products_together` for bytes."""
     tiles = panel.tiles
     tile, stop = first // TILE, (last + TILE - 1) // TILE
     size = _gather(panel, mates, count)

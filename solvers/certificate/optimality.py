@@ -191,7 +191,7 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
 
 
 def quick_sample(problem: Problem, solution: Solution) -> int | None:
-    """Return at how many examples the KKT conditions can be checked quickly; None if a sample is no use."""
+    """Return at how many examples the KKT conditions can be checked quickly; None if sampling is no help."""
     if solution.alpha is None or solution.promise != KKT or problem.kernel.name == "linear":
         return None
     if getattr(problem.X, "elsewhere", False):

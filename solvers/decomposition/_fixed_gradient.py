@@ -11,7 +11,7 @@ wrong by less than a unit and 2^-22 of mu times the difference of the rows. The 
 Nothing is widened by it: the end of such a run is computed in double precision, see
 :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`.
 
-The run goes on in double precision when the error becomes too large a share of eps, when an entry or a step
+The run continues in double precision when the error becomes too large a share of eps, when an entry or a step
 is too large, and when few examples are active.
 """
 
@@ -375,7 +375,7 @@ def _recall_of(state, first, last):
 
 
 def partner(state: Any, row: Any, m: int, i: int, tiny: float, wide: Any, hint: int) -> Any:
-    """Do what :func:`~svmrepro.solvers.decomposition._pair_selection.best_partner` does.
+    """Perform :func:`~svmrepro.solvers.decomposition._pair_selection.best_partner`.
 
     In fixed point, gains are compared in single precision.
     """

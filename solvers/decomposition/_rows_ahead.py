@@ -48,7 +48,7 @@ def looks_ahead(cache: RowCache, panel: Panel) -> bool:
 def fetch_ahead(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
 ) -> int:
-    """Do what :func:`~svmrepro.solvers.caches.active_set_rows.fetch` does; compute other rows as well."""
+    """Perform :func:`~svmrepro.solvers.caches.active_set_rows.fetch`, and compute other rows as well."""
     if cache.packed.dtype == np.float32 and cache.rows.dtype != np.uint8:
         return int(_fetch_ahead(state, cache, store, panel, block, shape, i, m, which))
     return int(fetch(cache, store, panel, block, shape, i, m, which))

@@ -295,7 +295,7 @@ class SecondOrderRun:
         row: Any,
         fixed: bool = False,
     ) -> int:
-        """Do what ``subtract_rows`` of :mod:`~svmrepro.solvers.decomposition._gradient_rows` does."""
+        """Perform ``subtract_rows`` of :mod:`~svmrepro.solvers.decomposition._gradient_rows`."""
         if self.problem.kernel.name == "linear":
             _, products, update = rows_of(self.problem)
             weights, counts = np.zeros(self.problem.d + 1), self.cache.counts

@@ -22,15 +22,15 @@ gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`
 
 Rows of dense data are in single precision, and the end is computed in double precision, see
 :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`, unless rounding them would matter. Whether it
-does also depends on how many multipliers reach their bound; if it turns out so, the run goes on in double
-precision.
+does also depends on how many multipliers reach their bound; if rounding turns out to matter, the run
+continues in double precision.
 
 On binary data with few distances, and where Gaussian rows are in single precision, the gradient is kept in
 fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 
-When examples return to the active set, their gradient goes on from a snapshot of the time at which they left,
-see :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`. LIBSVM's way, which `smo2` and `pasmo`
-keep, has one snapshot for all and needs more rows.
+When examples return to the active set, their gradient is updated from a snapshot taken when they left, see
+:mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`. LIBSVM's way, which `smo2` and `pasmo` keep,
+has one snapshot for all and needs more rows.
 
 Symbols:
 

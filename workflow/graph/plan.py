@@ -122,7 +122,7 @@ class Plan:
         """Raise a StepError if the mirror is neither an address nor a folder."""
         mirror = self.config.mirror
         if mirror and not mirror.startswith(("http://", "https://")) and not Path(mirror).is_dir():
-            what = "no http(s) address" if "://" in mirror else "not a folder"
+            what = "not an http(s) address" if "://" in mirror else "not a folder"
             raise StepError(f"mirror: {mirror} is {what} (key mirror, or variable SVMREPRO_MIRROR)")
 
     def _waiting(self, owner: str) -> None:

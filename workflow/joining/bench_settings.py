@@ -223,7 +223,7 @@ def sample_of_file(
     order = np.random.default_rng(0).permutation(len(data.y))
     n = min(len(order), MOST_ROWS) if rows is None else rows
     if not 2 <= n <= len(order):
-        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}, and 2 are the least")
+        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}; at least 2 are needed")
     stored["train"] = (data.X[order[:n]], data.y[order[:n]])
     for size in sizes_of(n):
         if len(set(data.y[order[:size]])) < 2:

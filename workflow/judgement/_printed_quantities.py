@@ -56,7 +56,7 @@ def sizes(numbers: PaperNumbers, experiment: str, *contenders: str) -> list[int]
 
 
 def ratio_of(numbers: PaperNumbers, experiment: str, n: int, above: str, below: str) -> Interval | None:
-    """Return the ratio of printed seconds, as far as rounding leaves it open; None if either is missing."""
+    """Return the ratio of printed seconds with its range by rounding; None if either is missing."""
     top, bottom = (seconds(numbers, experiment, n, contender) for contender in (above, below))
     return None if top is None or bottom is None else _quotient(top, bottom)
 

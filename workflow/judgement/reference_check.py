@@ -193,8 +193,8 @@ def other_protocol(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     if before == now:
         return ""
     return (
-        f"timing protocol {' and '.join(now)} here, {' and '.join(before)} there: seconds, and what is "
-        "claimed of them, are not comparable"
+        f"timing protocol {' and '.join(now)} here, {' and '.join(before)} there: seconds, and claims "
+        "about them, are not comparable"
     )
 
 

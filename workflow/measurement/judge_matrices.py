@@ -31,7 +31,7 @@ class JudgeMatrices:
     def of(
         self, problem: Problem, encoding: str | None, examples: object, permutation: int | None = None
     ) -> GramMatrix | None:
-        """Return a problem's kernel matrix; None if it is too large or of no use to the judge.
+        """Return a problem's kernel matrix; None if it is too large or not useful to the judge.
 
         ``examples`` is the same for the same examples in any ``encoding`` and order; the ``permutation`` is
         that of the rows. A RuntimeError means that some kernel values are not those of the problem, for

@@ -1,4 +1,4 @@
-"""Supervises a step that measures: ends a solver that does not stop, goes on after one that ends the step.
+"""Supervises a step that measures: ends a solver that does not stop, continues after one that ends the step.
 
 The step is forked, before it loads anything that has threads. The parent process sleeps, and checks the call
 in progress now and then.

@@ -17,7 +17,7 @@ _RULES = ("--allowed-rules",)
 
 
 def check_options(settings: argparse.Namespace, plan: Plan) -> None:
-    """Raise a StepError for a rule that is not there, or a report of no known form."""
+    """Raise a StepError for an unknown rule, or an unknown form of report."""
     known = plan.targets()
     for option in (*_RULES_OR_FILES, *_RULES):
         for name in sorted(getattr(settings, option[2:].replace("-", "_")) or ()):

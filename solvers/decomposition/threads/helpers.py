@@ -80,7 +80,7 @@ class Helpers:
         self._seconds = [0.0] * parts
 
     def called(self) -> Any:
-        """Start the helpers that are not there; return the loop that divides its passes."""
+        """Start the missing helpers; return the loop that divides its passes."""
         if COMPILED:
             self.team.words[team.ENDS] = 0
             for part in range(1, len(self._threads)):
