@@ -17,7 +17,7 @@ _LEAST_SPACE = 1 << 20
 
 
 class StepError(Exception):
-    """A failure outside the program (configuration, disk, data), told in one line that names its place."""
+    """A failure outside the program (configuration, disk, data), reported in one line with its place."""
 
 
 @contextmanager

@@ -235,8 +235,8 @@ def signature(cache: Any) -> Any:
 def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act.
 
-    The steps are those of :func:`svmrepro.solvers.decomposition._second_order_iteration.iterate`, and so is
-    what is returned.
+    Steps and return values are those of
+    :func:`svmrepro.solvers.decomposition._second_order_iteration.iterate`.
     """
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status

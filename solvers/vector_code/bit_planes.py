@@ -88,7 +88,7 @@ def _add_counts(
             return builder.xor(half, c), builder.or_(builder.and_(a, b), builder.and_(half, c))
 
         def each_plane(work: Any, r: int = 2) -> None:
-            """Emit work for each plane from the third on that there is."""
+            """Emit work for each existing plane from the third on."""
             if r < _PLANES:
                 with builder.if_then(builder.icmp_signed(">", count, LONG(r))):
                     work(r)

@@ -127,7 +127,7 @@ def _read_once(path: Path, text: bytes) -> Mapping[str, Any]:
 
 
 def _sizes_alone(settings: dict[str, Any]) -> None:
-    """Give no nested sizes to experiments whose sizes are asked for on the command line."""
+    """Remove nested sizes from experiments whose sizes are set on the command line."""
     papers = settings.get("experiments")
     for changes in papers.values() if isinstance(papers, dict) else ():
         for entry in changes.values() if isinstance(changes, dict) else ():

@@ -359,7 +359,7 @@ class Plan:
         return [*self.job_files(paper, experiment), *self.analyses(paper, [experiment]), *own]
 
     def files(self) -> list[str]:
-        """Return the files that can be asked for: of data, compiled code, and all papers."""
+        """Return the files that can be requested: of data, compiled code, and all papers."""
         found = [self.marker(name) for name in data_sets(self.config)]
         found += [*self.compiled.values(), str(paths.report(self.config))]
         for paper in self.config.papers:
@@ -375,7 +375,7 @@ class Plan:
         return f"{paper}-{name}" if taken else name
 
     def targets(self) -> list[str]:
-        """Return the names that can be asked for: papers, experiments, tables, figures and rules."""
+        """Return the names that can be requested: papers, experiments, tables, figures and rules."""
         found = [*RULES, *self.config.papers]
         for name, paper in self.config.papers.items():
             found += [self.target(name, each) for each in (*paper.experiments, *paper.artefacts)]
@@ -384,7 +384,7 @@ class Plan:
         return found
 
     def check_target(self, name: str) -> None:
-        """Raise a StepError if a target is neither a name that can be asked for nor a path."""
+        """Raise a StepError if a target is neither a name that can be requested nor a path."""
         if name == "reference" and home() != config_dir().parent:
             raise StepError("reference: needs a clone of the repository, whose reference it replaces")
         if name == "compare":

@@ -24,7 +24,7 @@ _FIRST = ("own", "arrays")
 
 
 def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> Path:
-    """Return the folder of a bench: the one asked for, or one named after the data.
+    """Return the folder of a bench: the requested one, or one named after the data.
 
     A folder that holds something else, or a bench of other data, is a StepError.
     """

@@ -154,7 +154,7 @@ def say(text: str) -> None:
 
 
 def _measure(config: Config, folder: Path) -> None:
-    """Measure every data set, each in a process of its own; what is measured already is kept."""
+    """Measure every data set, each in a process of its own; existing measurements are kept."""
     from svmrepro.workflow.steps import analyse, collect  # late, as below, after the checks
 
     file = folder / "config.json"

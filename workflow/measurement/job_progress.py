@@ -34,9 +34,9 @@ _SENT = (
 class JobProgress:
     """Reports on a job to a stream, by default standard error, and in full to a log file.
 
-    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. If
-    a command of ``svmrepro`` started the run, it is told instead, and shows what all jobs do. The log file
-    gets one line per run.
+    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. If a
+    command of ``svmrepro`` started the run, it gets the messages instead, and shows what all jobs do. The log
+    file gets one line per run.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ _SAME = 1e-6  # difference below which two kernel values are the same, apart fro
 class JudgeMatrices:
     """Gaussian kernel matrices of the latest examples, by encoding.
 
-    Each is computed in the data set's own order, also when only permutations of it are asked for. After a
+    Each is computed in the data set's own order, even if only permutations of it are requested. After a
     restart another permutation may be the first in its process, and the last digits of a certificate must not
     depend on that. For the same reason the first solution gets the matrix, too.
     """

@@ -68,7 +68,7 @@ def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> 
             line = {**call.line, **_found(call, late, code)}
             journal.append(line)
             progress.lost(line)
-        elif not late:  # otherwise it came back just then
+        elif not late:  # otherwise the solver returned just in time
             sys.exit(code if code >= 0 else 128 - code)
 
 

@@ -1,4 +1,4 @@
-"""Values of Snakemake's options that Snakemake rejects late, or in words that name no option."""
+"""Values of Snakemake's options that Snakemake rejects late, or without naming the option."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class RunProgress:
         return passed if overdue(passed, expected) else 0.0
 
     def experiments(self) -> list[Experiment]:
-        """Return the experiments that were asked for, measured now or before."""
+        """Return the requested experiments, measured now or before."""
         dag = getattr(self._plan.workflow, "dag", None)
         # A graph in which nothing is left to do counts as empty.
         jobs = [] if dag is None else [job for job in dag.jobs if job.rule.name == "measure"]

@@ -9,7 +9,7 @@ The pass is sent in lines of the processors' caches that the solving thread writ
 that the helper writes. Every entry is computed as by one thread, and the results of parts are combined by the
 rule for ties within a part. Solutions therefore are the same, bit for bit, for any number of threads.
 
-The team is part of a state's screen. Without one, the passes compile to what they are for one thread.
+The team is part of a state's screen. Without one, the passes compile to the code for one thread.
 """
 
 from __future__ import annotations
@@ -380,7 +380,7 @@ def signature_of_assist(state: Any, cache: Any) -> Any:
 
 @compiled()
 def assist(part, state, cache, store, panel, block, shape):
-    """Do one part of each pass; return when told to, or when there has been none for some time."""
+    """Do one part of each pass; return when told to, or after some time without a pass."""
     words, counts, waits = state.screen.team.words, cache.counts, 0
     at = LINE * (part + 1)
     while load_word(words, ENDS) == 0:
