@@ -45,7 +45,7 @@ _LOG2_E = 1.0 / math.log(2.0)
 
 
 def rounds_well(problem: Problem, eps: float, share: float) -> bool:
-    """Tell whether rounding the rows to single precision changes the gradient by a small share of eps.
+    """Tell whether rounding the rows to single precision changes the gradient by little relative to eps.
 
     That is, by at most ``share`` times eps for one multiplier at its bound, and without leaving its range.
     """

@@ -1,12 +1,12 @@
 r"""Recomputation of the gradient: for examples that return, and in double precision at the end.
 
 The end of a run whose rows are in single precision needs the gradient in double precision where it counts.
-With rows whose entries are wrong by at most e, an entry of the gradient is wrong by at most ``b = e sum_i
-|beta_i|``, if every use of a row sees the same entries; one that was exact before, by at most e times the
-changes of all multipliers since then. An example whose gradient is more than 2 b away from both extremes can
-therefore not be a true extreme. When the gap has closed, the gradient of all others is computed in double
-precision from all multipliers. It gives the true gap: the run ends, or continues from there. After a few such
-rounds, it continues in double precision.
+With rows whose entries are wrong by at most e, an entry of the gradient is wrong by at most
+``b = e sum_i |beta_i|``, if every use of a row sees the same entries; one that was exact before, by at most e
+times the changes of all multipliers since then. An example whose gradient is more than 2 b away from both
+extremes can therefore not be a true extreme. When the gap has closed, the gradient of all others is computed
+in double precision from all multipliers. It gives the true gap: the run ends, or continues from there. After
+a few such rounds, it continues in double precision.
 """
 
 from __future__ import annotations

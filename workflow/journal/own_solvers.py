@@ -15,7 +15,7 @@ from svmrepro.workflow.number_text import plural
 def failures(config: Config, experiments: Iterable[Experiment]) -> dict[str, bool]:
     """Return a line on each own solver with unsolved runs, and whether it solved none and failed in some.
 
-    Returning at a limit is not a failure, as for every other solver. Runs that were not made, for example for
+    As for every other solver, returning at a limit is not a failure. Runs that were not made, for example for
     lack of data, are ignored.
     """
     made: dict[str, list[dict[str, Any]]] = defaultdict(list)

@@ -82,7 +82,7 @@ def table_of(
 
 
 def absent_last(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
-    """Return rows with groups that were not run at the end and, within a group, missing packages at its end.
+    """Return the rows, with groups that were not run and, within a group, missing packages moved to the end.
 
     A group of rows has the same first cell, a name. Rows that begin with a number (a size) keep their order.
     """
