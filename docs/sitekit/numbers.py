@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from svmrepro.workflow.judgement._quantities import needs_clock
 from svmrepro.workflow.judgement.claims import BENT, VERDICTS
+from svmrepro.workflow.judgement.quantities import needs_clock
 
 from sitekit.site_links import TextError
 

@@ -67,9 +67,9 @@ def called(tmp_path, monkeypatch, capfd):
         (["check", "-d", "adult"], "-d: check takes whole papers; `./run -s smo -d adult` measures a part"),
         (["compare", "-ssmo"], "-s: compare takes whole papers; `./run -s smo -d adult` measures a part"),
         (["noise-linear", "--config", "mirror=ftp://x/y"],
-         "mirror: ftp://x/y is no http(s) address (key mirror, or variable SVMREPRO_MIRROR)"),
+         "mirror: ftp://x/y is not an http(s) address (key mirror, or variable SVMREPRO_MIRROR)"),
         (["noise-linear", "--cores", "x"],
-         "Error parsing number of cores (--cores, -c): must be integer or 'all'.; see `snakemake --help`"),
+         "Error parsing number of cores (--cores, -c): must be integer or 'all'; see `snakemake --help`"),
         (["--set-threads", "x"],
          "--set-threads: 'x' is not of the form RULE=THREADS; see `snakemake --help`"),
         (["--workflow-profile", "nowhere"], "--workflow-profile: nowhere is not a folder"),
@@ -92,7 +92,7 @@ def called(tmp_path, monkeypatch, capfd):
          "joachims2006, peers"),
         (["compare", __file__], f"against: {__file__} is neither a folder nor an archive of a run"),
         (["publish", "-o", "/dev/null/nowhere/x.zip"],
-         "--output: /dev/null/nowhere is not a folder; name one that is there"),
+         "--output: /dev/null/nowhere is not a folder; name an existing one"),
         (["--scale", "smoke", "--scale=paper"], "--scale is given twice; give it once"),
         (["publish", "--scale", "smoke", "--scale", "paper"], "--scale is given twice; give it once"),
         (["-c2", "--cores", "2"], "--cores is given twice; give it once"),
@@ -110,7 +110,7 @@ def called(tmp_path, monkeypatch, capfd):
          "--default-resources: 'foo' is not of the form NAME=INT; see `snakemake --help`"),
         (["--set-threads", "measure=-1"],
          "--set-threads: Invalid threads definition: entries have to be defined as RULE=THREADS pairs (with "
-         "THREADS being a positive integer).; see `snakemake --help`"),
+         "THREADS being a positive integer); see `snakemake --help`"),
     ],
 )  # fmt: skip
 def test_of_words(called, tmp_path, words, expected):

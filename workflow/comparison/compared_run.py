@@ -1,7 +1,7 @@
 """One of two runs to be compared, read from a results folder or a committed reference.
 
 A results folder has the measurements themselves. A reference has the record of its check (counts and
-verdicts), fits, ratios and tables. Whatever a folder has is used; what it lacks is listed.
+verdicts), fits, ratios and tables. Parts that a folder lacks are listed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ComparedRun:
 
     @property
     def machines(self) -> list[Mapping[str, str]]:
-        """The machines that measured; of an older record, of each paper what defines its machine."""
+        """The machines that measured; for an older record, what identifies the machine of each paper."""
         return [
             machine
             for each in self.described.values()
@@ -59,7 +59,7 @@ class ComparedRun:
 
     @property
     def measurements(self) -> int | None:
-        """The number of measurements; None if a record does not tell it."""
+        """The number of measurements; None if a record lacks it."""
         counts = [each.get("runs", {}).get("measured") for each in self.described.values()]
         known = [count for count in counts if count is not None]
         return sum(known) if known and len(known) == len(counts) else None
@@ -161,7 +161,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
 
 
 def _on_data_of(entry: Entry, config: Config) -> Entry:
-    """Add to an entry which examples it is of, in which order."""
+    """Add the examples of an entry, and their order, as ``data``."""
     paper = config.papers.get(entry["paper"])
     experiment = paper.experiments.get(entry["experiment"]) if paper else None
     if experiment is None:

@@ -76,7 +76,7 @@ LIMITS = ("time limit", "its cap")
 """Words of the reasons of runs that were stopped."""
 
 NEAR = 10
-"""Sets that were left out are drawn up to so many times the largest size that was run."""
+"""Omitted sets are drawn up to this many times the largest size that was run."""
 
 DOTTED = (0, (1, 1))
 """Line style of the paper's guide."""
@@ -179,7 +179,7 @@ def draw(
         middle = {point.x: point.y for point in points}
         values = {point.x: point.values for point in points if point.values is not None}
         segments: dict[str, Any] = {**size, "elinewidth": 0.6, "capsize": 0, "linestyle": look.line}
-        # No line through the floor: its slope would be that of a value which is not known.
+        # No line to a point below the floor: its slope would be meaningless.
         for part in _above(middle, None if linear else artefact.settings.get("floor")):
             whiskers(axes, part, look, values, **segments)
             flagged = [point.x for point in points if point.flagged and point.x in part]
@@ -329,7 +329,7 @@ def _look(results: Results, name: str) -> Look:
     own = results.numbers.experiments(TIMINGS)
 
     def place(experiment: str) -> int | None:
-        """Return which of the paper's own sets an experiment, or the one that it varies, is."""
+        """Return the position of an experiment, or of the one that it varies, among the paper's own sets."""
         return next((at for at, it in enumerate(own) if f"{experiment}-".startswith(f"{it}-")), None)
 
     if (found := place(name)) is not None:

@@ -18,7 +18,7 @@ from svmrepro.workflow.figures.axes import powers_of_ten
 from svmrepro.workflow.figures.style import PAGE, Look, contender_looks, entry, new_figure
 
 MOST = 32.0
-"""Ratios beyond this or its inverse have the colour of this one."""
+"""Largest ratio of the colour scale, whose smallest one is its inverse."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:

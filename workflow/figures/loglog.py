@@ -78,7 +78,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
 def _signs(
     results: Results, panels: Iterable[Axes], names: Iterable[str], legend: Sequence[Line2D] = ()
 ) -> list[str]:
-    """Return what the signs that are drawn, and brackets in the legend, stand for."""
+    """Explain the signs that are drawn, and the brackets in the legend."""
     drawn = {each.get_label() for each in style.marks(panels)}
     brackets = any("[" in str(each.get_label()) for each in legend)
     signs = [sign for sign, there in (("whiskers", style.INTERVAL in drawn), ("brackets", brackets)) if there]

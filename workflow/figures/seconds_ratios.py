@@ -47,7 +47,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     baseline: str = artefact.settings["baseline"]
     experiments = [results.experiment(name) for name in artefact.experiments]
     looks = {label: look for label, look in looks_of(experiments).items() if label != baseline}
-    # What was run nowhere takes no room.
+    # Contenders that never ran take no room.
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
     panel_looks = {label: look for label, look in looks.items() if label in run}
     height = max(0.3, 0.1 + 0.085 * len(panel_looks))
@@ -136,7 +136,7 @@ def _draw(
             values = results.ratio_values(name, n, label, panel.baseline, CPU)
             if len(values) >= FEWEST_SPREAD:
                 bars.append((y, ratio, look.colour))
-            elif len(values) > 1:  # the interval of two ratios says hardly more than they do
+            elif len(values) > 1:  # two ratios are drawn themselves: their interval adds little
                 dots = {**style.DOTS, "color": look.colour}
                 panel.axes.plot(values, [y] * len(values), label=style.SINGLE_RUNS, **dots)
         elif unit and limit is not None and "time limit" in reason:

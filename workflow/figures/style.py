@@ -73,7 +73,7 @@ class Look:
 
 
 BLUE, ORANGE, GREEN, VIOLET, INK = "#0b4f8a", "#c2410c", "#3f7d20", "#6b3fa0", "#111827"
-"""The colours of looks, also where a figure colours by something else than contenders."""
+"""The colours of looks; also for figures that colour by something other than contenders."""
 
 CIRCLES = Look(BLUE, "o", "-")
 SQUARES = Look(ORANGE, "s", (0, (5, 2)))
@@ -126,7 +126,7 @@ def contender_looks(contenders: Iterable[str], others: Sequence[Look] = LOOKS) -
 def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
     """Return contender -> look: its fixed look, or one that no other has.
 
-    Once all looks are taken, their colours come with the markers of others.
+    Once all looks are taken, their colours are combined with other markers.
     """
     every = (*LOOKS, *SIDE_LOOKS)
     mixed = [
@@ -175,7 +175,7 @@ def whiskers(
     """Draw estimates by position on the horizontal axis, with their intervals as whiskers.
 
     Where an estimate rests on fewer than three ``values``, these are drawn as dots in place of the interval,
-    which says hardly more than they do.
+    which would add little.
     """
     few = {
         x: tuple(found) for x, found in (values or {}).items() if x in points and len(found) < FEWEST_SPREAD

@@ -40,7 +40,7 @@ _CLAIM: Mapping[str, Kind] = {
     "counted": field_types.one_of({"yes", "no"}),
 }
 CLAIM_FORM = FieldType(_CLAIM.get, ("id",))
-"""Fields of a table of claims that are used; the others only quote."""
+"""Fields of a table of claims that are used; the others are only for readers."""
 
 
 class _Run(Struct):

@@ -54,7 +54,7 @@ def mark(verdict: str) -> str:
 
 @dataclass(frozen=True)
 class ShownClaim:
-    """A claim with its verdict, and what is behind it, as far as the folder tells."""
+    """A claim with its verdict and its evidence, as far as the folder has them."""
 
     fields: Mapping[str, str]  # a row of claims.csv
     findings: Sequence[Mapping[str, Any]] = ()
@@ -90,7 +90,7 @@ class ShownClaim:
 
     @property
     def tallied(self) -> bool:
-        """Whether tallies count the claim: none that checks the program, or cannot fail."""
+        """Whether tallies count the claim: not if it checks the program or cannot fail."""
         return self.fields.get("counted", "yes") == "yes"
 
 
@@ -161,7 +161,7 @@ class ShownContender:
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         return display_name(self.label)
 
     @property
@@ -256,7 +256,7 @@ class ShownRun(_Tallied):
 
     @property
     def title(self) -> str:
-        """What to call the run in a sentence."""
+        """Name of the run in a sentence."""
         return f"{'Reference' if self.reference else 'Run'}, {self.scale} scale"
 
     @cached_property

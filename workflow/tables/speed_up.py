@@ -53,7 +53,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 def speed_up(one: float, two: float, share: float, threads: int) -> tuple[float, float]:
     """Return the modelled speed-up if the cost of a second thread grows with their number, and if not.
 
-    ``one`` and ``two`` are elapsed seconds on so many threads, ``share`` is that of the divided work.
+    ``one`` and ``two`` are elapsed seconds on one and two threads, ``share`` is the parallel fraction.
     """
     cost = max(0.0, two - one * (1.0 - share / 2.0))
     ideal = one * (1.0 - share + share / threads)
