@@ -43,7 +43,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         "Threads that wait use CPU time, too.",
         f"Model: T(p) = T(1) (1 - f + f / p) + c (p - 1) for p = {modelled} threads, with the share f of the "
         "work that is divided, as counted (of the CPU time for cutting planes), and the cost of the second "
-        "thread, c = T(2) - T(1) (1 - f / 2). At the cost of one: with c in place of c (p - 1). Processors that share their memory's bandwidth reach less.",
+        "thread, c = T(2) - T(1) (1 - f / 2). At the cost of one: with c in place of c (p - 1). "
+        "Processors that share their memory's bandwidth reach less.",
         *flag_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, notes=notes)
