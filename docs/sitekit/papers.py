@@ -97,11 +97,6 @@ class PaperPage:
                 "Its problems are of toy size: counts and objectives are meaningful, seconds and exponents "
                 "are not."
             )
-        if not (self._results / "measurements.parquet").is_file():
-            facts.append(
-                "Its raw measurements are not in the repository, so its verdicts, tables and figures are "
-                "those of its time. A whisker may stand for two runs only."
-            )
         others = [scale for scale in self._scales if scale != self._scale]
         if others:
             named = " and ".join(f"`results/reference/{scale}/{self.name}/`" for scale in others)
@@ -125,8 +120,7 @@ class PaperPage:
             return ""
         claims = self._rows(self._results / "claims.csv")
         self._texts.read.add(Path(__file__).with_name("claims.html"))
-        # Tables of older reference runs have no column for this.
-        counts = Counter(claim["verdict"] for claim in claims if claim.get("counted") != "no")
+        counts = Counter(claim["verdict"] for claim in claims if claim["counted"] != "no")
         table = _TEMPLATES.get_template("claims.html")
         return _raw(table.render(claims=claims, counts=counts, marks=_MARKS, after_number=after_number))
 

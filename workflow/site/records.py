@@ -1,8 +1,7 @@
 """Measurements of an experiment, each with the line of JSON that it came from.
 
 A run's folder has the lines themselves (the current ones in ``<experiment>/runs/``, all in the journal). A
-committed or packed run has their fields in ``measurements.parquet``. An older reference has only the counts
-of each run, in its ``check.json``.
+committed or packed run has their fields in ``measurements.parquet``.
 """
 
 from __future__ import annotations
@@ -108,25 +107,6 @@ def packed_records(folder: Path, paper: str) -> dict[str, list[Record]]:
         line = _nest({key: value for key, value in row.items() if value is not None})
         place = f"{paper}/measurements.parquet, row {number:,}"
         found[row["experiment"]].append(_record(line, json.dumps(line), place))
-    return found
-
-
-def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
-    """Return the measurements in the record of a check, by paper and experiment; empty if there is none."""
-    path = folder / "check.json"
-    found: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
-    if not path.is_file():
-        return found
-    for number, text in enumerate(read_text(path).splitlines(), 1):
-        text = text.strip().removesuffix(",")
-        if not text.startswith('{"contender"'):
-            continue
-        row = json_object(text, f"{path}:{number}")
-        point = float(row["point"]) if row.get("point") else None
-        for seed, run in row["runs"].items():
-            known = {"n": int(row["n"]), "point": point, "seed": int(seed) if seed else None}
-            line = {**row, **known, "status": run["status"], **_nest(run["counts"])}
-            found[row["paper"], row["experiment"]].append(_record(line, text, f"check.json:{number}"))
     return found
 
 
