@@ -17,7 +17,7 @@ from svmrepro.workflow.analysis.curves import AXES
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.figures.style import distinct_looks
+from svmrepro.workflow.figures.style import contender_looks
 from svmrepro.workflow.number_text import separated
 
 IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
@@ -119,7 +119,7 @@ def script(records: Sequence[Record], axis: str = "") -> str:
     rows = [[*record.row(), lines.setdefault((record.place, record.line), len(lines))] for record in records]
     names = {record.contender: display_name(record.contender) for record in records}
     shown = [[place, text] for place, text in lines]
-    looks = {label: [look.colour, look.marker] for label, look in distinct_looks(names).items()}
+    looks = {label: [look.colour, look.marker] for label, look in contender_looks(names).items()}
     content = {"columns": columns(axis), "rows": rows, "lines": shown, "names": names, "looks": looks}
     content["axis"] = AXES.get(axis, "")
     # Nothing may look like the end of a script element.
