@@ -14,32 +14,14 @@ from typing import Any
 import jinja2
 import yaml
 from svmrepro.workflow.configuration import Artefact, Paper, load_config
-from svmrepro.workflow.judgement.claims import (
-    FAILS,
-    HOLDS,
-    STAND_IN,
-    STAND_IN_FAILS,
-    TOO_SMALL,
-    UNDECIDED,
-    UNMEASURED,
-    after_number,
-)
+from svmrepro.workflow.judgement.claims import VERDICTS, after_number
+from svmrepro.workflow.tables.claims import MARKS
 
 from sitekit.site_links import TextError, Texts
 
 #: The reference run of the first of these scales is shown; the others are named.
 SCALES = ("paper", "default", "smoke")
 
-#: Each verdict's class in the style sheet.
-_MARKS = {
-    HOLDS: "good",
-    STAND_IN: "none",
-    FAILS: "bad",
-    STAND_IN_FAILS: "none",
-    UNDECIDED: "open",
-    TOO_SMALL: "open",
-    UNMEASURED: "none",
-}
 _ALL = "All experiments"
 _TEMPLATES = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
 _MAIN = re.compile(r"<main>\s*<h1>.*?</h1>(.*)</main>", re.DOTALL)
@@ -122,7 +104,8 @@ class PaperPage:
         self._texts.read.add(Path(__file__).with_name("claims.html"))
         counts = Counter(claim["verdict"] for claim in claims if claim["counted"] != "no")
         table = _TEMPLATES.get_template("claims.html")
-        return _raw(table.render(claims=claims, counts=counts, marks=_MARKS, after_number=after_number))
+        given = {"verdicts": VERDICTS, "marks": MARKS, "after_number": after_number}
+        return _raw(table.render(claims=claims, counts=counts, **given))
 
     def deviations(self) -> str:
         """Return what differs from the paper, an item each; of the default scale."""

@@ -24,7 +24,7 @@ from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.configuration.paths import papers_in
 from svmrepro.workflow.errors import reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
-from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
+from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS
 from svmrepro.workflow.number_text import plural, signed
 from svmrepro.workflow.site.records import (
     Record,
@@ -38,17 +38,13 @@ from svmrepro.workflow.site.run_folders import address
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
+from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.layout.model import Table
-
-_MARKS = {STAND_IN: "stand", STAND_IN_FAILS: "bad-stand", HOLDS: "good", FAILS: "bad", UNDECIDED: "open"}
-
-COLOURS = ("good", "stand", "bad", "bad-stand", "open", "none")
-"""Classes of the verdicts, in the order of a tally."""
 
 
 def mark(verdict: str) -> str:
-    """Return the class of a verdict's colour; ``not decided at this size`` has that of ``not decided``."""
-    return next((found for begins, found in _MARKS.items() if verdict.startswith(begins)), "none")
+    """Return the class of a verdict's colour."""
+    return {**MARKS, STAND_IN: "stand", STAND_IN_FAILS: "bad-stand"}.get(verdict, "none")
 
 
 @dataclass(frozen=True)
@@ -193,10 +189,7 @@ class _Tallied:
     def tally(self) -> list[tuple[str, str, int]]:
         """Verdict, class and number of the claims with each verdict that occurs."""
         count = Counter(claim.verdict for claim in self.claims if claim.tallied)
-        return sorted(
-            ((verdict, mark(verdict), number) for verdict, number in count.items()),
-            key=lambda each: (COLOURS.index(each[1]), each[0]),
-        )
+        return [(verdict, mark(verdict), count[verdict]) for verdict in VERDICTS if verdict in count]
 
     @property
     def counted(self) -> str:
