@@ -509,8 +509,22 @@ def _whole(X: Any) -> bool:
     return largest * largest * X.shape[1] < _WHOLE * _WHOLE and bool((values == np.rint(values)).all())
 
 
-def kernel_product(kernel: Kernel, A: Any, B: Any, c: Vector) -> Vector:
-    """Return the values of :func:`kernel_sums`, for no rows of B, too, and if only A or B is sparse."""
+def kernel_product(kernel: Kernel, A: Any, B: Any, c: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return ``sum_j c_j k(a_i, b_j)``, shape (len(A),) or, for c of shape (len(B), m), (len(A), m).
+
+    Vectors are summed as by :func:`kernel_sums`. B may have no rows, and only one of A and B may be sparse.
+    """
+    if not B.shape[0]:
+        return np.zeros((A.shape[0], *c.shape[1:]))
     if _is_sparse(A) != _is_sparse(B):
         A, B = (X if _is_sparse(X) else sp.csr_array(X) for X in (A, B))
-    return kernel_sums(kernel, A, B, c).value if B.shape[0] else np.zeros(A.shape[0])
+    if c.ndim == 1:
+        return kernel_sums(kernel, A, B, c).value
+    if kernel.name == "linear":
+        return np.asarray(A @ (B.T @ c))
+    metric, total = _Metric(kernel, A, B), np.zeros((A.shape[0], c.shape[1]))
+    for members, b in row_blocks(B, _COLUMNS):
+        right = metric.ready(b)
+        for at, a in row_blocks(A, metric.rows):
+            total[at] += metric.block(metric.ready(a), right)[0] @ c[members]
+    return total

@@ -34,6 +34,9 @@ _LARGE_CACHE_MB = (
     200.0  # that of the peers, as in scikit-learn, and of smo-newton, which is compared with them
 )
 
+# Arguments of `solve`, of which a misspelt one arrives as an option.
+_OF_SOLVE = "eps", "time_limit", "memory_limit_mb", "iteration_limit", "progress", "trace", "start", "verify"
+
 
 class NotInstalled(ImportError):
     """A solver's package is not installed."""
@@ -183,7 +186,7 @@ class SolverSpec:
         for key, value in options.items():
             if key not in self.options:
                 known = ", ".join(self.options) or "none"
-                close = difflib.get_close_matches(str(key), self.options, n=1)
+                close = difflib.get_close_matches(str(key), [*self.options, *_OF_SOLVE], n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}{hint}")
             default, said = self.options[key], f"solver {self.name!r}: option {key!r} must"
@@ -246,7 +249,7 @@ _SECOND_ORDER = (
 
 READING_CHOICES: dict[str, tuple[str, ...]] = {
     "plan": ("never", "free", "smo", "inside", "any"),
-    "guess": ("t-1", "t-2", "either"),
+    "guess": ("t-1", "t-2", "either", "shared"),
     "slope": ("present", "own"),
     "this_box": ("planned", "newton", "none"),
     "next_box": ("moved", "present", "none"),

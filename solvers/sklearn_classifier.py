@@ -506,14 +506,14 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = _with_rows(validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr"))
         if self._weights is not None:
             return np.asarray(np.asarray(X @ self._weights.T) + self.intercept_)
-        values = np.empty((X.shape[0], len(self.intercept_)))
-        for column, signed, bias in zip(values.T, self.dual_coef_, self.intercept_, strict=True):
-            own = np.flatnonzero(signed)
-            if self.kernel_.name == "precomputed":
-                column[:] = X[:, self.support_[own]] @ signed[own] + bias
-                continue
-            column[:] = kernel_product(self.kernel_, X, self.support_vectors_[own], signed[own]) + bias
-        return values
+        # The pairs share support vectors, so that each kernel value is computed once. One pair is a vector,
+        # which is summed more accurately.
+        signed = self.dual_coef_[0] if len(self.dual_coef_) == 1 else self.dual_coef_.T
+        if self.kernel_.name == "precomputed":
+            values = X[:, self.support_] @ signed
+        else:
+            values = kernel_product(self.kernel_, X, self.support_vectors_, signed)
+        return np.asarray(values.reshape(X.shape[0], -1) + self.intercept_)
 
 
 def votes(values: npt.NDArray[np.float64], n_classes: int) -> npt.NDArray[np.float64]:

@@ -65,7 +65,6 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
         "citation": lambda name: PaperPage(texts, name).citation,
-        "deviations": lambda name: PaperPage(texts, name).deviations(),
         "paper": lambda name: _PAPER.render(page=PaperPage(texts, name), main=main_findings(texts, name)),
     }
     try:

@@ -107,16 +107,6 @@ class PaperPage:
         given = {"verdicts": VERDICTS, "marks": MARKS, "after_number": after_number}
         return _raw(table.render(claims=claims, counts=counts, **given))
 
-    def deviations(self) -> str:
-        """Return what differs from the paper, an item each; of the default scale."""
-        file = self._root / "results" / "reference" / "default" / self.name / "deviations.csv"
-        if not file.is_file():
-            raise TextError(f"there is no {file.relative_to(self._root)}")
-        return "\n".join(
-            f"- *{row['where']}*: the paper: {row['paper']}; here: {row['here']}, because {row['because']}."
-            for row in self._rows(file)
-        )
-
     def artefacts(self) -> str:
         """Return every table and figure of the run that is shown, experiment by experiment."""
         groups: dict[str, list[Artefact]] = {}

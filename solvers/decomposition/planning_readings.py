@@ -11,8 +11,8 @@ are those of :mod:`~svmrepro.solvers.decomposition.second_order`.
     The step before a planned one: a ``free`` SMO step (Algorithm 4); any ``smo`` step (Algorithm 2); a step
     ``inside`` the box, planned or not; ``any`` step; ``never``: no step is planned.
 ``guess``
-    The working set assumed to come next: ``t-1``, as in the paper; ``t-2``; or ``either``, whichever promises
-    the larger gain of both steps.
+    The working set assumed to come next: ``t-1``, as in the paper; ``t-2``; ``either``, whichever promises
+    the larger gain of both steps; or ``shared``, the latest of 20 that has an example of the present one.
 ``slope``
     The slope w_2 of the set assumed: at ``present``, as in eq. (8), or what it was at the set's ``own`` step.
 ``this_box``
@@ -99,8 +99,8 @@ from svmrepro.solvers.storage.row_products import STORE
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
-_AGES = 3  # working sets remembered
-_GUESSED = np.array([0b01, 0b10, 0b11])  # the ages of each value of ``guess``, as bits
+_AGES = 20  # working sets remembered
+_GUESSED = np.array([0b01, 0b10, 0b11, 0])  # the ages of each value of ``guess``, as bits; 0: `sharing`
 _OFFERED = np.array([0b001, 0b010, 0b011, 0b110])  # and of ``candidates``
 _DEGENERATE = 1e-12
 _WORTH = 10  # shrink if at least one active example in this many can leave, as `pasmo` does
@@ -178,14 +178,26 @@ def offered(state, reading, m, exact, i, j, gain):
 
 
 @compiled(forceinline=True)
+def sharing(state, i, j):
+    """Return the age of the latest working set with i or j, as a bit; 0 if there is none."""
+    position, first, second = state.position, state.first, state.second
+    for age in range(state.scalars.ages):
+        a, b = position[first[age]], position[second[age]]
+        if a in (i, j) or b in (i, j):
+            return 1 << age
+    return 0
+
+
+@compiled(forceinline=True)
 def step_ahead(state, reading, past, row1, row2, m, i, j, slope, Q, low, high):
     """Return the planned step of (i, j), and whether one exists (eqs. 6 and 8)."""
     y, C, beta, G, position = state.y, state.C, state.beta, state.G, state.position
     first, second, curvature = state.first, state.second, state.curvature
     mu, planned, most = 0.0, False, 0.0
+    guessed = reading.guess if reading.guess != 0 else sharing(state, i, j)
     for age in range(state.scalars.ages):
         a, b = position[first[age]], position[second[age]]
-        if (reading.guess >> age) & 1 == 0 or a >= m or b >= m:
+        if (guessed >> age) & 1 == 0 or a >= m or b >= m:
             continue
         Q2 = curvature[age]
         cross = 1.0 * entry(row1, a) - entry(row1, b) - entry(row2, a) + entry(row2, b)

@@ -379,6 +379,7 @@ def test_rescue_is_for_ill_conditioned_problems_only(name: str, monkeypatch: pyt
         ({"memory_limit_mb": float("inf")}, "memory_limit_mb must be a positive number, got inf"),
         ({"iteration_limit": 0}, "iteration_limit must be a positive number, got 0"),
         ({"cache": 3}, "solver 'smo' has no option 'cache'; it has: step_tol, fold, "),
+        ({"time_limt": 3}, "solver 'smo' has no option 'time_limt'; .*; did you mean 'time_limit'?"),
         ({"step_tl": 1e-3}, "solver 'smo' has no option 'step_tl'; .*; did you mean 'step_tol'?"),
         ({"step_tol": "small"}, "solver 'smo': option 'step_tol' must be like 1e-08, got 'small'"),
         ({"step_tol": -1e-8}, "solver 'smo': option 'step_tol' must not be negative, got -1e-08"),

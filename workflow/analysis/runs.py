@@ -314,18 +314,27 @@ class Runs:
     def series(self, experiment: str, contender: str, quantity: str) -> dict[float, list[float]]:
         """Return size -> values of the repeats, for `power_law.fit_power_law`, omitting sizes without values.
 
-        In an experiment with an axis the result is that of :meth:`along` at the largest size.
+        Seconds of flagged runs are upper bounds, which would turn the line: sizes that have no others are
+        omitted, too, unless all are such. In an experiment with an axis the result is by its points at the
+        largest size.
         """
-        sizes = self.sizes(experiment)
-        if self.points(experiment):
-            return self.along(experiment, contender, quantity, sizes[-1])
-        found = {n: self.group(experiment, contender, n).values(quantity) for n in sizes}
-        return {n: values for n, values in found.items() if values}
+        groups = self._groups_of_series(experiment, contender)
+        found = {at: values for at, group in groups.items() if (values := group.values(quantity))}
+        if quantity in (CPU, WALL) and not self.only_flagged(experiment, contender):
+            found = {at: values for at, values in found.items() if not groups[at].all_flagged}
+        return found
 
-    def along(self, experiment: str, contender: str, quantity: str, n: int) -> dict[float, list[float]]:
-        """Return point of the axis -> values of the repeats at one size, omitting points without values."""
-        found = {at: self._groups.get((experiment, contender, n, at)) for at in self.points(experiment)}
-        return {at: values for at, group in found.items() if group and (values := group.values(quantity))}
+    def only_flagged(self, experiment: str, contender: str) -> bool:
+        """Whether all seconds of :meth:`series` are of flagged runs; false if there are none."""
+        timed = [group for group in self._groups_of_series(experiment, contender).values() if group.timed]
+        return bool(timed) and all(group.all_flagged for group in timed)
+
+    def _groups_of_series(self, experiment: str, contender: str) -> dict[float, Group]:
+        sizes, points = self.sizes(experiment), self.points(experiment)
+        if not points:
+            return {n: self.group(experiment, contender, n) for n in sizes}
+        found = {at: self._groups.get((experiment, contender, sizes[-1], at)) for at in points}
+        return {at: group for at, group in found.items() if group}
 
 
 def pairs(

@@ -312,12 +312,11 @@ def _exponent(
         return "not in this experiment"
     own = own and bool(results.experiment(name).nested)
     series = _series(results, name, contender, quantity, own=own)
-    # Seconds of flagged runs are upper bounds; those of the ends would turn the line.
-    doubtful = {n for n in series if quantity == CPU and results.group(name, contender, int(n)).all_flagged}
-    fit = None if doubtful else results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
+    if quantity == CPU and results.runs.only_flagged(name, contender):
+        return "all runs are flagged for other load"
+    fit = results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
     if fit is None:
-        clean = {n: values for n, values in series.items() if n not in doubtful}
-        fit = fit_power_law(clean, f"{name}/{contender}/{quantity}")
+        fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
     if fit.exponent and fit.points >= FEWEST_FITTED:
         return fit.exponent
     return f"{fit.points} of at least {FEWEST_FITTED} sizes measured"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from curve_support import claim, experiment, results, run, with_ratios
-from svmrepro.workflow.analysis.fits import scatter_of_repeats
+from svmrepro.workflow.analysis.fits import fit_experiment, scatter_of_repeats
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED
 from svmrepro.workflow.judgement.verdicts import judge, record
 
@@ -105,7 +105,10 @@ def test_exponents_leave_out_sizes_with_flagged_runs_only():
         for n, (each, flagged) in seconds.items()
         for at in range(2)
     ]
-    measured = results(runs, replace(experiment("set"), sizes=tuple(seconds)))
+    sized = replace(experiment("set"), sizes=tuple(seconds))
+    measured = results(runs, sized)
+    (line, *_) = fit_experiment(measured.runs, sized, measured.numbers)
+    assert line["points"] == 3 and line["exponent"] == pytest.approx(1.0)  # as tables and figures show
     quantity = {"kind": "exponent", "experiments": ["set"], "contender": "svmperf"}
     (found,) = judge(claim(quantity=quantity, rule={"at-most": 9}, scales=("default",)), measured).findings
     assert found.interval.value == pytest.approx(1.0)

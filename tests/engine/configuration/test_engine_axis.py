@@ -92,8 +92,8 @@ def test_over_eps_a_contender_with_a_tolerance_of_its_own_is_measured_once():
     first, other = (found.group(EXPERIMENT, "reference", 20, eps) for eps in (1e-1, 1e-2))
     assert first.solved and first is other
     assert found.group(EXPERIMENT, "a", 20, 1e-1) is not found.group(EXPERIMENT, "a", 20, 1e-2)
-    assert found.along(EXPERIMENT, "reference", "cpu_seconds", 20) == {}  # it does not vary along the axis
-    assert list(found.along(EXPERIMENT, "a", "cpu_seconds", 20)) == [1e-2, 1e-1]
+    assert found.series(EXPERIMENT, "reference", "cpu_seconds") == {}  # it does not vary along the axis
+    assert list(found.series(EXPERIMENT, "a", "cpu_seconds")) == [1e-2, 1e-1]
 
 
 def test_total_C_is_shared_out_among_the_examples():
@@ -222,10 +222,9 @@ def test_runs_are_grouped_by_point():
     assert runs.points(EXPERIMENT) == (0.001, 0.01, 0.1) and runs.sizes(EXPERIMENT) == (20, 40)
     assert len(runs.group(EXPERIMENT, "a", 20, 0.01).runs) == 1
     assert not runs.group(EXPERIMENT, "a", 20).runs
-    along = runs.along(EXPERIMENT, "a", "certificate.dual", 20)
+    along = runs.series(EXPERIMENT, "a", "certificate.dual")
     assert list(along) == [0.001, 0.01, 0.1] and along[0.001] < along[0.1]
     assert runs.group(EXPERIMENT, "a", 40, 0.01).values("performance.accuracy")
-    assert runs.series(EXPERIMENT, "a", "iterations") == runs.along(EXPERIMENT, "a", "iterations", 40)
     entries = reference_check.summarise(runs)
     assert len(entries) == 12 and {entry["point"] for entry in entries} == {"0.001", "0.01", "0.1"}
     # After writing and reading, points remain distinct.

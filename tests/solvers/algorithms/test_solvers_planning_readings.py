@@ -88,7 +88,7 @@ def test_the_longest_planned_step() -> None:
 
 
 def test_a_word_that_is_no_choice_is_refused() -> None:
-    with pytest.raises(ValueError, match="option 'guess' must be one of t-1, t-2, either, got 't-3'"):
+    with pytest.raises(ValueError, match="option 'guess' must be one of t-1, t-2, either, shared, got 't-3'"):
         solve(PROBLEMS["banana"](), NAME, guess="t-3")
     with pytest.raises(ValueError, match=r"option 'plan' must be one of .*, got True"):
         solve(PROBLEMS["banana"](), NAME, plan=True)
@@ -142,7 +142,8 @@ def steps_of_reading(K: Any, y: Any, C: float, options: dict[str, Any]) -> int:
         slope, Q, (least, most) = G[i] - G[j], curvature(i, j), bounds(i, j, beta)
         newton, mu, found = slope / Q, None, -np.inf
         if o["plan"] == "any" or (o["plan"] in plans and plans[o["plan"]]()):
-            for age in ages[o["guess"]]:
+            shared = [age for age, (a, b, _) in enumerate(past) if {a, b} & {i, j}][:1]
+            for age in shared if o["guess"] == "shared" else ages[o["guess"]]:
                 if age >= len(past):
                     continue
                 a, b, w2 = past[age]
@@ -172,7 +173,7 @@ def steps_of_reading(K: Any, y: Any, C: float, options: dict[str, Any]) -> int:
         mu = float(np.clip(o["stretch"] * newton, least, most)) if mu is None else mu
         inside = bool(least < mu < most)
         free, ratio = inside and not planned, mu / newton
-        past = [(i, j, slope), *past[:2]]
+        past = [(i, j, slope), *past[:19]]
         beta[i] += mu
         beta[j] -= mu
         for k in (i, j):

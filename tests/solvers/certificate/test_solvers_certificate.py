@@ -144,6 +144,9 @@ def test_kernel_sums_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
             for form in (np.asarray, sp.csr_array):
                 parts = reference_kernels.kernel_product(kernel, form(A), form(B), coefficients)
                 assert parts == pytest.approx(whole, rel=1e-12)
+                both = np.column_stack([coefficients, -coefficients])
+                parts = reference_kernels.kernel_product(kernel, form(A), B, both)
+                assert parts == pytest.approx(np.column_stack([whole, -whole]), rel=1e-12)
         assert not reference_kernels.kernel_product(kernel, A, B[:0], coefficients[:0]).any()
 
 

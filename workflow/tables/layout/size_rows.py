@@ -80,4 +80,4 @@ def flag_notes(results: Results, names: Sequence[str]) -> list[str]:
         return [
             f"Every run {met}: seconds are upper bounds; ratios and exponents are less certain than shown."
         ]
-    return [f"{ALL_FLAGGED} All repeats {met}: their seconds are upper bounds."]
+    return [f"{ALL_FLAGGED} All repeats {met}: their seconds are upper bounds, and fits leave them out."]
