@@ -49,31 +49,23 @@ class ComparedRun:
 
     @property
     def machines(self) -> list[Mapping[str, str]]:
-        """The machines that measured; for an older record, what identifies the machine of each paper."""
-        return [
-            machine
-            for each in self.described.values()
-            for machine in each.get("machines")
-            or [{key.removeprefix("machine."): text for key, text in each["machine"].items()}]
-        ]
+        """The machines that measured."""
+        return [machine for each in self.described.values() for machine in each["machines"]]
 
     @property
-    def measurements(self) -> int | None:
-        """The number of measurements; None if a record lacks it."""
-        counts = [each.get("runs", {}).get("measured") for each in self.described.values()]
-        known = [count for count in counts if count is not None]
-        return sum(known) if known and len(known) == len(counts) else None
+    def measurements(self) -> int:
+        """The number of measurements."""
+        return sum(each["runs"]["measured"] for each in self.described.values())
 
     @property
     def protocols(self) -> list[str]:
         """The protocols of timing."""
-        return sorted({name for each in self.described.values() for name in each.get("protocols", ())})
+        return sorted({name for each in self.described.values() for name in each["protocols"]})
 
     @property
     def commits(self) -> list[str]:
         """The commits that made the measurements, as far as they are known."""
-        machines = [machine for each in self.described.values() for machine in each.get("machines", ())]
-        return sorted({machine["commit"] for machine in machines if "commit" in machine})
+        return sorted({machine["commit"] for machine in self.machines if "commit" in machine})
 
     @property
     def record(self) -> dict[str, Any]:

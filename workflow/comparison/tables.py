@@ -67,7 +67,7 @@ def about(pair: PairedRuns) -> Table:
             "scale": side.scale,
             "last measured": side.measured[:10],
             "papers": ", ".join(side.papers),
-            "measurements": "" if side.measurements is None else f"{side.measurements:,}",
+            "measurements": f"{side.measurements:,}",
             "rows: problem, seed and contender": f"{len(side.rows):,}",
             "commit": ", ".join(dict.fromkeys(map(short_commit, side.commits))),
             "timing protocol": " and ".join(side.protocols),

@@ -28,6 +28,7 @@ from svmrepro.workflow.figures.style import (
     BLUE,
     GHOST,
     GREEN,
+    HOLLOW,
     INK,
     ORANGE,
     PAGE,
@@ -66,11 +67,6 @@ BELOW = "below the axis"
 PAPER_POINTS = "the paper's seconds"
 PAPER_CHOICE = "the paper's choice"
 """Labels of the paper's own points, which are hollow."""
-
-_HOLLOW: dict[str, Any] = {
-    "linestyle": "none", "markerfacecolor": "white", "markeredgecolor": GHOST, "markersize": 3.5,
-    "markeredgewidth": 0.7,
-}  # fmt: skip
 
 LIMITS = ("time limit", "its cap")
 """Words of the reasons of runs that were stopped."""
@@ -219,9 +215,7 @@ def _choice(axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str
     for name in results.numbers.experiments(OPTIMA):
         n, best = results.numbers.optimum(name, "C_total") or (math.inf, math.nan)
         if n <= _far(results, artefact):
-            look = _look(results, name)
-            hollow = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
-            axes.plot([n], [best], label=PAPER_CHOICE, **hollow)
+            axes.plot([n], [best], label=PAPER_CHOICE, **_hollow(_look(results, name)))
     axes.set_yscale("log")
     powers_of_ten(axes.yaxis)
     axes.set_title(f"{display_name(panel['contender'])}: the best C", loc="left", fontsize=7.5)
@@ -280,8 +274,7 @@ def _paper_points(
     for name in [*left_out, *_names(artefact, panel)]:
         series = results.numbers.series(name, panel["contender"])
         if series:
-            look = _look(results, name)
-            style = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
+            style = _hollow(_look(results, name))
             axes.plot(list(series), [values[0] for values in series.values()], label=PAPER_POINTS, **style)
             title = known[name].title if name in known else results.paper.left_out.get(name, name)
             handles[name] = entry(f"{title}, the paper's", **style)
@@ -337,6 +330,12 @@ def _look(results: Results, name: str) -> Look:
     others = (entry for entry in results.paper.experiments.values() if place(entry.name) is None)
     sets = list(dict.fromkeys(entry.dataset for entry in others))
     return DATA_SET_LOOKS[OWN:][sets.index(results.experiment(name).dataset) % len(_DASHED)]
+
+
+def _hollow(look: Look) -> dict[str, Any]:
+    """Return the style of the paper's points of a data set."""
+    own = {"marker": look.marker, "markeredgecolor": look.colour, "markersize": 3.5, "markeredgewidth": 0.7}
+    return {**HOLLOW, **own}
 
 
 def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:

@@ -73,9 +73,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
     label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
-    bars_said = (
-        "Bars: 95 % intervals, arrows: they continue; two dots: both of two ratios; neither: a single pair"
-    )
+    bars_said = "Bars: 95 % intervals, arrows: they go on; two dots: both of two ratios; neither: one pair"
     axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
     handles = _key(panel_looks, baseline) + [
         each for each in style.marks([axes]) if each.get_label() == style.FLAGGED

@@ -49,7 +49,7 @@ def markdown(
     lines = [f"## svmrepro check, {scale} scale", ""]
     lines += [f"| paper | {' | '.join(VERDICTS)} |", "| :-- " + "| --: " * len(VERDICTS) + "|"]
     for paper, rows in verdicts.items():
-        tally = Counter(row["verdict"] for row in rows if row.get("counted", "yes") == "yes")
+        tally = Counter(row["verdict"] for row in rows if row["counted"] == "yes")
         counts = " | ".join(str(tally[verdict]) for verdict in VERDICTS)
         lines.append(f"| {_cell(titles[paper])} | {counts} |")
     lines.append("")

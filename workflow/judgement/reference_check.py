@@ -181,16 +181,13 @@ def about(runs: Runs) -> dict[str, Any]:
 
 
 def other_protocol(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Say that the seconds of the papers of both records were taken by different protocols, or "".
-
-    A paper without a protocol has the first one.
-    """
+    """Say that the seconds of the papers of both records were taken by different protocols, or ""."""
     both = there["papers"].keys() & here["papers"].keys()
     before, now = (
-        sorted({name for paper in both for name in record["papers"][paper].get("protocols") or ["1"]})
+        sorted({name for paper in both for name in record["papers"][paper]["protocols"]})
         for record in (there, here)
     )
-    if before == now:
+    if before == now or [] in (before, now):  # nothing was timed
         return ""
     return (
         f"timing protocol {' and '.join(now)} here, {' and '.join(before)} there: seconds, and claims "
