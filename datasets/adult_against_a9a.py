@@ -47,7 +47,7 @@ def compare_encoding(data_dir: str | Path = "data", mirror: str | Path | None = 
         records = read_adult(raw.path)
         encoder = encoder or AdultEncoder.fit(records)
         stored = ensure_file(entry, theirs, data_dir, mirror)
-        # A file that this same encoder turns into a9a would prove nothing.
+        # A file that our own encoder turned into a9a would make the comparison circular.
         if stored.form.reader == "uci-adult":
             raise DatasetUnavailable(f"adult ({theirs})", ["only UCI's form of it is there"])
         data = read_stored(entry, entry.parts[theirs], {theirs: stored}, data_dir)

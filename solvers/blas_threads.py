@@ -20,7 +20,7 @@ _limits: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Have NumPy's and SciPy's BLAS use one thread in this process.
+    """Limit NumPy's and SciPy's BLAS to one thread in this process.
 
     If several Python threads use it at once, the last one restores what was before the first one.
     """

@@ -115,7 +115,7 @@ class _Case:
 
 @dataclass
 class _Outcome:
-    """What a call came to: a solution, or what was raised or is wrong with what was returned."""
+    """Outcome of a call: a solution, an exception, or the fault of a malformed answer."""
 
     solution: Solution | None = None
     raised: str = ""
@@ -258,7 +258,7 @@ def _dishonest(case: _Case, solution: Solution) -> str:
 
 
 def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult]:
-    """Yield all findings; checks that need runs of their own are not made in vain."""
+    """Yield all findings; checks that need runs of their own are skipped if they are in ``without``."""
     solved = 0
     easy, hard = _easy(), _hard()
     for case in (*easy, *hard):

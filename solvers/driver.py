@@ -216,7 +216,7 @@ def _balance(problem: Problem, alpha: npt.NDArray[np.float64], off: float) -> in
 def _balanced(problem: Problem, solution: Solution, eps: float) -> Solution:
     """Return an optimal solution that satisfies the equality constraint, or that is ``stalled``.
 
-    Steps of pairs keep what rounding has made of it; if multipliers were far larger before, that is too much.
+    Steps of pairs preserve its rounding error, which is too large if multipliers were far larger before.
     """
     if solution.status != OPTIMAL or solution.alpha is None or not problem.bias:
         return solution

@@ -213,7 +213,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             return self._fit(X, y, sample_weight)
         except BaseException:
-            self.__dict__ = before  # what was fitted last still predicts
+            self.__dict__ = before  # the last fit still predicts
             raise
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> SVMClassifier:

@@ -220,7 +220,7 @@ def _is_statistic(value: Any) -> bool:
 
 
 def _trace(points: Any) -> list[tuple[float, float]] | None:
-    """Return a trace if it is one: seconds and objectives, all finite."""
+    """Return a trace if it is valid: seconds and objectives, all finite."""
     try:
         found = [(float(seconds), float(objective)) for seconds, objective in points or ()]
     except (TypeError, ValueError, OverflowError):

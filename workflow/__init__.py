@@ -4,14 +4,14 @@ errors          failures due to configuration, disk or data, reported in one lin
 files           files that are either complete or absent
 archives        published runs as archives: packed, downloaded from a URL, unpacked
 locks           locks between processes
-fingerprints    of the code behind results: another one puts a result out of date. `configuration.jobs` has
+fingerprints    of the code behind results; a new one makes a result out of date. `configuration.jobs` has
                 those of a problem, `graph.plan` those of tables; `journal.missing_runs` compares
 number_text     formatting of numbers
 from_source     makes ``svmrepro`` importable from a clone, without an installation
 statistics/     intervals, exponents, paired tests
 configuration/  what a run measures: read, merged, validated; its jobs and paths
 journal/        the records of runs
-surroundings/   what a run takes, and what may disturb its seconds: memory, load, processor, machine
+surroundings/   memory that a run takes, and what may disturb its seconds: load, processor, machine
 measurement/    one contender on one problem
 analysis/       from records to estimates with intervals
 judgement/      claims, verdicts, and the comparison with a reference run

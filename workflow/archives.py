@@ -44,7 +44,7 @@ def pack(files: Mapping[str, bytes], target: Path) -> None:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is an archive of a run, as far as its table of contents tells."""
+    """Whether a file is an archive of a run, judged by its table of contents."""
     try:
         with zipfile.ZipFile(path) as archive:
             return SUMS in archive.namelist()
@@ -103,7 +103,7 @@ def unpack(file: Path, below: Path, said: str = "") -> Path:
 
 
 def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
-    """Extract all members and compare them with their checksums; a ValueError says what is wrong."""
+    """Extract all members and compare them with their checksums; the first fault raises a ValueError."""
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
         raise ValueError(f"holds {len(members)} files, more than {MOST_MEMBERS}")
@@ -138,7 +138,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
 
 
 def _check(member: zipfile.ZipInfo) -> None:
-    """Refuse members that are no plain files of a run."""
+    """Raise ValueError for members that are not regular files of a run."""
     from svmrepro.datasets.download.unpacking import METHODS
 
     name, parts = member.filename, member.filename.split("/")

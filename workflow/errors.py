@@ -17,7 +17,7 @@ _LEAST_SPACE = 1 << 20
 
 
 class StepError(Exception):
-    """A failure outside the program (configuration, disk, data), told in one line that names its place."""
+    """A failure outside the program (configuration, disk, data), reported in one line with its place."""
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def _full_disk(error: OSError) -> str:
 
 
 def full_folder(*folders: str | os.PathLike[str]) -> Path | None:
-    """Return the first of the folders whose disk is full; "" is no folder."""
+    """Return the first of the folders whose disk is full; "" is skipped."""
     for folder in [Path(each).absolute() for each in folders if each]:
         with suppress(OSError):
             if shutil.disk_usage(folder).free < _LEAST_SPACE:
@@ -80,7 +80,7 @@ def run_safely(work: Callable[[], int]) -> int:
     try:
         return work()
     except (StepError, OSError) as error:
-        # At once: `print` writes the end of the line by itself, and `tee` may write an error before that.
+        # In one write: `print` writes the end of the line separately, and `tee` could write before it.
         sys.stderr.write(f"error: {one_line(error)}\n")
         return 1
     except KeyboardInterrupt:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-_NOTHING = re.compile(r"(?<![\w.)\]])-(0(?:\.0*)?)(?![\d.e])")
-"""A zero with a sign, as versions before this one printed it."""
-
 _HYPHEN = re.compile(r"(?<![\w.)\]])-(?=\d)")
 """A hyphen before a number that is a sign: not in a name, a date or after 1e."""
 
@@ -36,7 +33,7 @@ def plural(count: int, noun: str) -> str:
 
 def signed(text: str) -> str:
     """Return a text with minus signs in place of hyphens before numbers."""
-    return _HYPHEN.sub("\N{MINUS SIGN}", _NOTHING.sub(r"\1", text))
+    return _HYPHEN.sub("\N{MINUS SIGN}", text)
 
 
 def separated(text: str) -> str:

@@ -15,7 +15,7 @@ _NARROWEST: Final = 9
 
 
 def decompress_lzw(content: bytes, limit: int) -> bytes:
-    """Decompress the content of a ``.Z`` file; one that is none, or damaged, raises a ValueError.
+    """Decompress the content of a ``.Z`` file; an invalid or damaged one raises a ValueError.
 
     Decompression stops soon after ``limit`` bytes of output; a longer result is truncated there, at more than
     ``limit`` bytes. A truncated file goes unnoticed and gives a shorter result, because the format has

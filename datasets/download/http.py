@@ -146,7 +146,7 @@ def _classify(error: Exception) -> Exception:
     while cause is not None and cause not in causes:
         causes.append(cause)
         cause = cause.__cause__ or cause.__context__
-    # The innermost error of the system says most.
+    # The innermost error of the system is the most specific.
     system = [each.strerror for each in causes if isinstance(each, OSError) and each.strerror]
     text = " ".join(str(causes[-1]).split())[:160] or type(causes[-1]).__name__
     innermost = system[-1] if system else text

@@ -100,7 +100,7 @@ class _Search:
         return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, by_hand)
 
     def elsewhere(self, mirror: str) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
-        """Yield the other sources in order; an empty mirror is none. The caller holds the folder's lock."""
+        """Yield the other sources in order, without an empty mirror. The caller holds the folder's lock."""
         for form in self.file.forms:
             wrapped = self.folder / form.file
             if form.compression and wrapped.is_file():
@@ -233,7 +233,7 @@ def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def mirror_has_more(entry: DownloadedEntry, data_dir: str | Path, mirror: str) -> bool:
-    """Tell whether a mirror may have a file of a data set that the data folder lacks; of a URL, it may."""
+    """Tell whether a mirror may have a file of a data set that the data folder lacks; a URL always may."""
     if not mirror or "://" in mirror:
         return bool(mirror)
     folder, theirs = raw_folder(entry, data_dir), Path(mirror).expanduser() / entry.mirror

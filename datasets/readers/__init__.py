@@ -2,7 +2,7 @@
 
 by_name             the readers by their names in the registry, and how to add one
 libsvm              reading and writing LIBSVM files
-other_formats       what a file is that is no LIBSVM file
+other_formats       recognises files that are not LIBSVM files
 own_table           tables with a column of labels: a user's own files
 npz                 arrays as NumPy and SciPy save them: a user's own files
 _delimited          comma-separated files

@@ -48,7 +48,7 @@ def read_libsvm(
     DataError
         ``file:line: what``: an unexpected label, a value that is not a number or beyond 1e150 in size, an
         index that is zero, out of range, repeated or out of order, a pair without its value, an empty line,
-        an empty file, no value at all, or one class only. A file of another format is told without a line.
+        an empty file, no value at all, or one class only. For a file of another format, there is no line.
     OSError
         The file cannot be read.
     """

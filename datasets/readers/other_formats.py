@@ -1,4 +1,4 @@
-"""Files of another format, taken for LIBSVM files or tables: what they are, and what to do with them."""
+"""Recognises files of other formats given as LIBSVM files or tables, and says what to do with them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _BEGINNINGS: Final[Mapping[bytes, str]] = {
 
 
 def complain_of_binary(path: str | Path) -> str | None:
-    """Return what a file is, after its name in a message, if it is no text."""
+    """Return the part of a message that says what a binary file is; None for text."""
     with Path(path).open("rb") as stream:
         begun = stream.read(16)
     return next((f": {what}" for beginning, what in _BEGINNINGS.items() if begun.startswith(beginning)), None)
 
 
 def complain_of_format(path: str | Path) -> str | None:
-    """Return what a file is, after its name in a message, if its beginning is that of another format."""
+    """Return the part of a message that says what a file of another format is; None if it is not known."""
     if what := complain_of_binary(path):
         return what
     with Path(path).open("rb") as stream:

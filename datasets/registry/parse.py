@@ -32,7 +32,7 @@ Keys of a generated set
     :mod:`svmrepro.datasets.generators`; ``positives``, the share of positives, if it can be set.
 
 ``stand_in_for``, for downloaded and generated sets
-    the data set in whose place this one is used: results on it say nothing certain about the other.
+    the data set in whose place this one is used: results on it need not carry over to the other.
 
 Keys of a file
     ``rows``, ``positives``; ``between``, for a file without a checksum, a smaller and a larger file: the rows

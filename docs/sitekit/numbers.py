@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from svmrepro.workflow.judgement._quantities import needs_clock
 from svmrepro.workflow.judgement.claims import BENT, VERDICTS
+from svmrepro.workflow.judgement.quantities import needs_clock
 
 from sitekit.site_links import TextError
 
@@ -177,8 +177,7 @@ class Numbers:
     def tally(self, paper: str, kind: str | None = None) -> dict[str, int]:
         """Return how many counted claims of ``scale/paper``, of one kind or all, have each verdict."""
         rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {})
-        if "counted" in rows:  # older tables have no such column
-            rows = rows[rows.counted != "no"]
+        rows = rows[rows.counted != "no"]
         if kind is not None:
             rows = rows[rows.kind == kind]
         return {"all": len(rows), **{name: int((rows.verdict == name).sum()) for name in VERDICTS}}

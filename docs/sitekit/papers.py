@@ -14,32 +14,14 @@ from typing import Any
 import jinja2
 import yaml
 from svmrepro.workflow.configuration import Artefact, Paper, load_config
-from svmrepro.workflow.judgement.claims import (
-    FAILS,
-    HOLDS,
-    STAND_IN,
-    STAND_IN_FAILS,
-    TOO_SMALL,
-    UNDECIDED,
-    UNMEASURED,
-    after_number,
-)
+from svmrepro.workflow.judgement.claims import VERDICTS, after_number
+from svmrepro.workflow.tables.claims import MARKS
 
 from sitekit.site_links import TextError, Texts
 
 #: The reference run of the first of these scales is shown; the others are named.
 SCALES = ("paper", "default", "smoke")
 
-#: Each verdict's class in the style sheet.
-_MARKS = {
-    HOLDS: "good",
-    STAND_IN: "none",
-    FAILS: "bad",
-    STAND_IN_FAILS: "none",
-    UNDECIDED: "open",
-    TOO_SMALL: "open",
-    UNMEASURED: "none",
-}
 _ALL = "All experiments"
 _TEMPLATES = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True)
 _MAIN = re.compile(r"<main>\s*<h1>.*?</h1>(.*)</main>", re.DOTALL)
@@ -97,11 +79,6 @@ class PaperPage:
                 "Its problems are of toy size: counts and objectives are meaningful, seconds and exponents "
                 "are not."
             )
-        if not (self._results / "measurements.parquet").is_file():
-            facts.append(
-                "Its raw measurements are not in the repository, so its verdicts, tables and figures are "
-                "those of its time. A whisker may stand for two runs only."
-            )
         others = [scale for scale in self._scales if scale != self._scale]
         if others:
             named = " and ".join(f"`results/reference/{scale}/{self.name}/`" for scale in others)
@@ -125,10 +102,10 @@ class PaperPage:
             return ""
         claims = self._rows(self._results / "claims.csv")
         self._texts.read.add(Path(__file__).with_name("claims.html"))
-        # Tables of older reference runs have no column for this.
-        counts = Counter(claim["verdict"] for claim in claims if claim.get("counted") != "no")
+        counts = Counter(claim["verdict"] for claim in claims if claim["counted"] != "no")
         table = _TEMPLATES.get_template("claims.html")
-        return _raw(table.render(claims=claims, counts=counts, marks=_MARKS, after_number=after_number))
+        given = {"verdicts": VERDICTS, "marks": MARKS, "after_number": after_number}
+        return _raw(table.render(claims=claims, counts=counts, **given))
 
     def artefacts(self) -> str:
         """Return every table and figure of the run that is shown, experiment by experiment."""

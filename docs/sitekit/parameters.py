@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import yaml
-from svmrepro.workflow.configuration._settings import Settings
+from svmrepro.workflow.configuration.settings import Settings
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 BEGIN, END = "<!-- made by docs/sitekit/parameters.py -->\n", "<!-- end -->\n"

@@ -148,7 +148,7 @@ def fetch(cache, store, panel, block, shape, i, m, which):
 
 @compiled()
 def rearrange_slots(cache, pairs, first, last):
-    """Do what :func:`rearrange_rows` does, for some of the slots."""
+    """Apply :func:`rearrange_rows` to some of the slots."""
     for slot in range(first, last):
         have = cache.have[slot]
         if cache.owner[slot] < 0:

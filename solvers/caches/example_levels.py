@@ -30,7 +30,7 @@ class Levels(NamedTuple):
 
 
 def find_levels(values: Any, features: int) -> Levels | None:
-    """Return the levels of which values, and zero, consist, or None if there are none or they would not pay.
+    """Return the levels that make up values and zero; None if there are none, or they would not pay off.
 
     Each value is a level to within four units of rounding.
     """
@@ -79,7 +79,7 @@ def level_tiles_of(X: Any, levels: Levels) -> tuple[Any, Any]:
 
 @compiled()
 def _gather(panel, mates, count):
-    """Write the levels of up to four examples, and what is to be added to their sums, to the workspace.
+    """Write the levels of up to four examples, and the terms to add to their sums, to the workspace.
 
     Returns the number of groups of features in which one of them is not 0.
     """
@@ -116,7 +116,7 @@ def _gather(panel, mates, count):
 
 @compiled()
 def level_products(panel, mates, count, first, last):
-    """Do what :func:`~svmrepro.solvers.caches.example_tiles.products_together` does, for bytes."""
+    """Perform :func:`~svmrepro.solvers.caches.example_tiles.products_together` for bytes."""
     tiles = panel.tiles
     tile, stop = first // TILE, (last + TILE - 1) // TILE
     size = _gather(panel, mates, count)

@@ -223,7 +223,7 @@ def in_single_precision(tiles):
 
 @compiled()
 def powers_together(panel, mates, count, first, last):
-    """Do what :func:`products_together` does, for kernel values in ``powers``."""
+    """Perform :func:`products_together` for kernel values, in ``powers``."""
     tiles = panel.tiles
     if tiles.levels.shape[0]:
         return _powers_of_levels(panel, mates, count, first, last)
@@ -238,7 +238,7 @@ def powers_together(panel, mates, count, first, last):
 
 @compiled(forceinline=True)
 def _gather_scaled(tiles, mates, count):
-    """Write the features of some examples in ``singles`` to the workspace; the last one fills it up."""
+    """Write the features of some examples in ``singles`` to the workspace, filled up with the last one."""
     for r in range(TOGETHER if count > 1 else 1):
         x = tiles.scaled[mates[min(r, count - 1)]]
         for c in range(x.size):
@@ -270,7 +270,7 @@ def powers_of_one(tiles, i, first, last, out):
 
 @compiled()
 def powers_in_rows(tiles, mates, count, first, last, rows, slots):
-    """Do what :func:`powers_of_one` does for some examples, whose rows are ``rows[slots[r]]``."""
+    """Perform :func:`powers_of_one` for some examples, whose rows are ``rows[slots[r]]``."""
     if count == 1:
         return powers_of_one(tiles, mates[0], first, last, rows[slots[0]])
     own, spare, at = tiles.own_scaled, tiles.powers, first
@@ -310,7 +310,7 @@ def _powers_of_levels(panel, mates, count, first, last):
 
 @compiled()
 def products_by_parts(panel, i, first, last, out):
-    """Do what :func:`products` does, by :func:`products_together`."""
+    """Perform :func:`products` by :func:`products_together`."""
     mates, at, touched = panel.tiles.mates, first, 0
     mates[0] = i
     while at < last:

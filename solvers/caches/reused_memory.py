@@ -21,7 +21,7 @@ import numpy as np
 _FEWEST = 4 * 2**20  # bytes; for less, numpy does not ask for huge pages
 _UNIT = 16 * 2**20  # bytes reserved at a time, so that nearly equal sizes are the same
 KEEPS = all(hasattr(mmap, name) for name in ("MADV_FREE", "MADV_NOHUGEPAGE"))
-"""Whether this system has what keeping takes; otherwise numpy provides the memory."""
+"""Whether this system supports keeping memory; otherwise numpy provides it."""
 _kept: list[mmap.mmap] = []  # at most one; taken and put back by single operations, as threads require
 
 
@@ -37,7 +37,7 @@ def empty(shape: tuple[int, int], dtype: Any) -> Any:
 
 
 def release() -> None:
-    """Return to the system what is kept."""
+    """Return the kept memory to the system."""
     _kept.clear()
 
 
@@ -57,7 +57,7 @@ def _room(size: int) -> mmap.mmap:
 
 
 def _keep(room: mmap.mmap, size: int, process: int) -> None:
-    """Keep a room of which ``size`` bytes were in use, or the one that is kept already if it is larger."""
+    """Keep memory of which ``size`` bytes were in use, unless the kept memory is larger."""
     if process != os.getpid():  # inherited by a fork, which would copy each page that it writes to
         return
     with suppress(OSError):  # otherwise it is returned

@@ -45,7 +45,7 @@ _LOG2_E = 1.0 / math.log(2.0)
 
 
 def rounds_well(problem: Problem, eps: float, share: float) -> bool:
-    """Tell whether rounding the rows to single precision changes the gradient by little of eps.
+    """Tell whether rounding the rows to single precision changes the gradient by little relative to eps.
 
     That is, by at most ``share`` times eps for one multiplier at its bound, and without leaving its range.
     """
@@ -59,7 +59,7 @@ def in_single_range(problem: Problem) -> bool:
 
 
 def may_be_single(problem: Problem) -> bool:
-    """Tell whether kernel rows are long to compute, and not linear, so that single precision may pay."""
+    """Tell whether kernel rows are expensive and not linear, so that single precision may pay off."""
     return problem.kernel.name in ("gaussian", "polynomial") and form(problem) in ("columns", "levels")
 
 

@@ -36,8 +36,8 @@ class Certificate:
     equality_residual : float
         ``|sum_i y_i alpha_i|``, 0 for a problem without bias.
     n_bound, n_nonbound : int or None
-        Number of multipliers at their upper bound, and between 0 and it; None without multipliers. Those
-        that are computed from planes count as at the bound if they are so but for rounding.
+        Number of multipliers at their upper bound, and between 0 and it; None without multipliers.
+        Multipliers computed from planes count as at the bound if they reach it up to rounding.
     relaxed : float
         The lower bound that a cutting-plane solver reports, else nan. It is not used.
     promise : {"kkt", "gap", "relative gap"}

@@ -191,7 +191,7 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
 
 
 def quick_sample(problem: Problem, solution: Solution) -> int | None:
-    """Return at how many examples the KKT conditions can be checked quickly; None if a sample is no use."""
+    """Return at how many examples the KKT conditions can be checked quickly; None if sampling is no help."""
     if solution.alpha is None or solution.promise != KKT or problem.kernel.name == "linear":
         return None
     if getattr(problem.X, "elsewhere", False):
@@ -373,7 +373,7 @@ def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
             return (math.inf, 0.0) if w.any() else (0.0, 0.0)
         radius = math.sqrt(problem.d * TINY)  # the examples are not 0, but their squares are
     sizes = v.error + 4.0 * UNIT * np.abs(v.value)
-    with np.errstate(over="ignore"):  # of weights that are no solution
+    with np.errstate(over="ignore"):  # of weights that are not a solution
         return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius
 
 

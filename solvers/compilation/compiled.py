@@ -31,8 +31,8 @@ def compiled(
     With ``signatures``, it is compiled for these types at import; that is needed if functions are passed as
     arguments. Else it is compiled at its first call. A function is a ``choice`` if a problem needs one of
     several with the same signature: it is compiled when :func:`first_class` is asked for it, as an
-    ``argument`` of other compiled functions. The entry point that these call takes time to compile, and no
-    other function has one.
+    ``argument`` of other compiled functions. Only such a function has the entry point that these call,
+    because it takes time to compile.
 
     Reference counting is switched off. Arrays belong to the caller for the whole call, and counting every
     access to the fields of a state took a third of SMO's time (two locked instructions each). A function must
@@ -134,7 +134,7 @@ _LOCATOR: Any = CacheImpl._locator_classes[0]
 
 
 class _Folder(_LOCATOR):  # type: ignore[misc]
-    """The folder of `_cache_folder`; numba's own class refuses one that can only be read."""
+    """The folder of `_cache_folder`; numba's own class refuses a read-only folder."""
 
     def ensure_cache_path(self) -> None:
         """Make the folder; raise an OSError if it can neither be written nor read."""
@@ -168,8 +168,8 @@ def _cache_folder() -> Iterator[str]:
 def _compiling() -> Iterator[None]:
     """Compile in less time.
 
-    Garbage is not collected meanwhile: compiling makes millions of objects that stay, and looking at them
-    again and again takes an eighth of the time.
+    Garbage collection is off meanwhile: compiling makes millions of lasting objects, and scanning them again
+    and again takes an eighth of the time.
     """
     collects = gc.isenabled()
     gc.disable()

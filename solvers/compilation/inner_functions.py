@@ -106,7 +106,7 @@ if AVAILABLE:
 
 @contextmanager
 def quick_comparison() -> Iterator[None]:
-    """Have numba compare its options in less time meanwhile, with the same results."""
+    """Let numba compare its options faster within the block, with the same results."""
     if not AVAILABLE:
         yield
         return
@@ -141,6 +141,6 @@ def compile_inside(function: Any, options: dict[str, Any]) -> Any:
 
 
 def overloaded(function: Any) -> Callable[[Any], Any]:
-    """Do what ``numba.extending.overload`` does, for versions that are always inlined."""
+    """Perform ``numba.extending.overload`` for versions that are always inlined."""
     options: Any = {"pipeline_class": _InnerCompiler} if AVAILABLE else {}
     return overload(function, options, inline="always")

@@ -2,8 +2,8 @@
 
 numba gives the code of a new signature the next free number, after it has read which are taken. Two processes
 that compile a function at once can take the same number, and one of them then runs code that was made for
-other arguments. Here only one process at a time adds code of a function. Nor is any code compiled twice: the
-others wait, and load it.
+other arguments. Here only one process at a time adds code of a function; the others wait, then load it, so no
+code is compiled twice.
 
 The locks are bytes of a file in the folder of the code. They end with their process. On a system that has no
 such locks, processes may compile the same code.
@@ -49,7 +49,7 @@ def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[No
 
     def save_alone(signature: Any, result: Any) -> None:
         if folder and not os.access(folder, os.W_OK):
-            return  # code that is there is used, and none is added
+            return  # existing code is used, and none is added
         with _alone(folder, name):
             file._data_name_pattern = pattern.replace("{number:d}", uuid4().hex[:16])
             save(signature, result)
@@ -59,7 +59,7 @@ def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[No
 
 @contextmanager
 def _alone(folder: str, what: str) -> Iterator[None]:
-    """Be the only process that does this in a folder; "" is no folder."""
+    """Let one process at a time do this in a folder; without a folder, "", there is no lock."""
     place = int.from_bytes(sha256(what.encode()).digest()[:7], "big")
     with suppress(OSError):  # of a file system without locks
         _lock(folder, "LOCK_EX", place)

@@ -11,7 +11,7 @@ wrong by less than a unit and 2^-22 of mu times the difference of the rows. The 
 Nothing is widened by it: the end of such a run is computed in double precision, see
 :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`.
 
-The run goes on in double precision when the error becomes too large a share of eps, when an entry or a step
+The run continues in double precision when the error becomes too large a share of eps, when an entry or a step
 is too large, and when few examples are active.
 """
 
@@ -228,7 +228,7 @@ def _partner(state, row, m, i, tiny, wide, hint):
 
 @compiled()
 def stays_fixed(state, mu, Q, m, eps):
-    """Tell whether the gradient is in fixed point, also after a step; else have it in double precision."""
+    """Tell whether the gradient stays in fixed point after a step; if not, convert it to double precision."""
     scalars = state.screen.scalars
     if scalars.valid:
         # |K_ik - K_jk| <= |phi(x_i) - phi(x_j)| |phi(x_k)| <= sqrt(Q), by Cauchy and Schwarz; Q and the
@@ -362,7 +362,7 @@ def _begin_of(state, eps, m):
 
 
 def recall(state: Any, first: int, last: int) -> None:
-    """Have ``G[first:last]`` in double precision."""
+    """Convert ``G[first:last]`` to double precision."""
     if is_fixed(state):
         _recall(state, first, last)
 
@@ -375,7 +375,7 @@ def _recall_of(state, first, last):
 
 
 def partner(state: Any, row: Any, m: int, i: int, tiny: float, wide: Any, hint: int) -> Any:
-    """Do what :func:`~svmrepro.solvers.decomposition._pair_selection.best_partner` does.
+    """Perform :func:`~svmrepro.solvers.decomposition._pair_selection.best_partner`.
 
     In fixed point, gains are compared in single precision.
     """

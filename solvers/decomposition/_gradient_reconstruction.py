@@ -1,12 +1,12 @@
-r"""The computation of the gradient anew: of examples that return, and in double precision at the end.
+r"""Recomputation of the gradient: for examples that return, and in double precision at the end.
 
 The end of a run whose rows are in single precision needs the gradient in double precision where it counts.
 With rows whose entries are wrong by at most e, an entry of the gradient is wrong by at most
-``b = e sum_i |beta_i|``, if every use of a row sees the same entries; one that was exact before, by at most
-e times the changes of all multipliers since then. An example whose gradient is more than
-2 b away from both extremes is therefore none of the true extremes. When the gap has closed, the gradient of
-all others is computed in double precision from all multipliers. It gives the true gap: the run ends, or goes
-on from there. After a few such rounds, it goes on in double precision.
+``b = e sum_i |beta_i|``, if every use of a row sees the same entries; one that was exact before, by at most e
+times the changes of all multipliers since then. An example whose gradient is more than 2 b away from both
+extremes can therefore not be a true extreme. When the gap has closed, the gradient of all others is computed
+in double precision from all multipliers. It gives the true gap: the run ends, or continues from there. After
+a few such rounds, it continues in double precision.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _error_of_sums = direct(fixed_error)
 REFINE = -3  # reason to compute the gradient, besides those of `second_order`
 ROUNDS = 3
-_SHARE = 0.1  # of eps that the error in fixed point may reach by it; steps go on up to an eighth
+_SHARE = 0.1  # of eps that the error in fixed point may reach here; steps may raise it to an eighth
 _LEAVERS = 0.125  # share of the active examples that have to leave for another snapshot
 FEWEST = 1000  # examples; with fewer, neither snapshots nor sums in fixed point gain anything
 MARGIN = 1.0 / 32.0  # of eps, by which the gap is closed further than required
@@ -44,7 +44,7 @@ class Snapshot(NamedTuple):
 
 
 class Leavers:
-    """The examples outside the active set, and what is known of their gradient.
+    """The examples outside the active set, and their gradient at earlier multipliers.
 
     Those that left together lie together behind the active ones. Their entries of G in the state belong to
     the multipliers of a snapshot: only the rows of what has changed since then are subtracted from them.
@@ -52,10 +52,10 @@ class Leavers:
     Attributes
     ----------
     groups : list of (int, int, Snapshot)
-        First position, end, and snapshot of the examples that left since that.
+        First position, end, and snapshot of examples that left after it was taken.
     often : bool
-        Whether there is a snapshot each time the active set has become a good deal smaller: fewer rows are
-        needed. Else there is one, of all examples, as in LIBSVM.
+        Whether a snapshot is taken each time the active set has become much smaller, so that fewer rows are
+        needed. Otherwise there is one, of all examples, as in LIBSVM.
     """
 
     def __init__(self, often: bool) -> None:
@@ -73,24 +73,24 @@ class Leavers:
         self.groups.append((m, m, snapshot))
 
     def after(self, state: PairState, order: Any) -> None:
-        """Have the gradient of the last snapshot at those who have just left."""
+        """Set the gradient of the examples that have just left to that of the last snapshot."""
         first, end, snapshot = self.groups[-1]
         m = int(state.scalars.n_active)
-        if first < end:  # else it is that of now
+        if first < end:  # else it is the current one
             G = np.empty(order.size)
             G[snapshot.examples] = snapshot.G
             state.G[m:first] = G[order[m:first]]
         self.groups[-1] = m, end, snapshot
 
     def back(self, state: PairState, begin: int) -> tuple[Any, list[MissingRows]]:
-        """Return a gradient, and what is to be subtracted from it to have it at ``begin`` and after.
+        """Return a gradient, and the rows whose subtraction makes it current from ``begin`` on.
 
-        If ``begin`` is 0, nothing is known of it.
+        If ``begin`` is 0, it is computed from all multipliers.
         """
         groups, self.groups = self.groups, []
         if begin:
             known = [MissingRows(first, last, *_changes(state, then)) for first, last, then in groups]
-            # The gap of a run may be nearly closed when nobody is outside.
+            # The gap of a run may be nearly closed when no example is outside.
             nothing = MissingRows(begin, begin, np.zeros(0, dtype=np.int64), np.zeros(0))
             return state.G, known or [nothing]
         positions = np.flatnonzero(state.beta)
@@ -122,13 +122,13 @@ class PairReconstruction:
     G
         Output: the end of the gradient itself, or an array that replaces the gradient once it is complete.
     at
-        How far it is with the last of ``parts``.
+        Progress in the last of ``parts``.
     parts : list of MissingRows
-        What is not done yet.
+        The parts that remain.
     why
         The reason: BEGIN, NEARLY, CONVERGED or RENEW.
     error : float
-        How wrong sums in fixed point may be; 0.0 if they are in double precision.
+        Bound on the error of sums in fixed point; 0.0 if they are in double precision.
     """
 
     def __init__(self, run: SecondOrderRun, begin: int, why: int) -> None:
@@ -138,7 +138,7 @@ class PairReconstruction:
         self.error = self._fixed_error(run)
 
     def _fixed_error(self, run: SecondOrderRun) -> float:
-        """Return how wrong G may be by sums in fixed point, or 0.0 if they have to be in double precision."""
+        """Return a bound on the error of sums in fixed point, or 0.0 if double precision is needed."""
         if not (self.begin and run.sums_are_fixed):
             return 0.0
         error = max(_error_of_sums(part.changes, run.largest) for part in self.parts)

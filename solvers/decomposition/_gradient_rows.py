@@ -152,7 +152,7 @@ def _unit(changes, largest):
 
 @compiled(types.float64(VECTOR, types.float64))
 def fixed_error(changes, largest):
-    """Return by how much a sum of rows in fixed point may be wrong; ``largest`` bounds their entries."""
+    """Return a bound on the error of a sum of rows in fixed point; ``largest`` bounds their entries."""
     error = 0.0
     for k in range(0, changes.size, TOGETHER):
         part = changes[k : k + TOGETHER]
@@ -212,7 +212,7 @@ def _subtract_fixed_of(G, cache, panel, used, positions, changes, first, last, e
 def subtract_part(
     G, cache, store, panel, block, shape, positions, changes, begin, last, at, work, row, fixed, share, shares
 ):
-    """Do what :func:`subtract_rows` does, for one of some equal shares of the examples.
+    """Perform :func:`subtract_rows` on one of several equal shares of the examples.
 
     Which kept rows are used depends on whole stretches, so that it does not depend on the number of shares.
     """
@@ -398,7 +398,7 @@ def subtract_sums(G, store, panel, block, shape, examples, changes, shared, at, 
     )
 )
 def subtract_folded(G, store, products, update, order, positions, changes, begin, last, weights, row):
-    """Do what :func:`subtract_rows` does for a linear kernel, at once, through one weight vector.
+    """Perform :func:`subtract_rows` for a linear kernel, at once, through one weight vector.
 
     It is the sum of the examples at ``positions``, times the changes of their multipliers. ``weights``, zeros
     of shape (d + 1,), and ``row``, shape (n,), are workspace. Returns the entries read.

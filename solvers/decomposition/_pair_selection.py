@@ -80,7 +80,7 @@ def build_screen(n: int, table: Any, tiny: float) -> Screen:
 
 @compiled(fastmath=_NO_NAN)
 def _best_plain(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start):
-    """Do what :func:`best_partner` does for rows of kernel values."""
+    """Perform :func:`best_partner` for rows of kernel values."""
     top, own, entries = G[i], diagonal[i], row[0]
     best, where, known = 0.0, -1, 0.0
     if hint >= 0:
@@ -141,7 +141,7 @@ def _candidates(screen, distances, first, size, top, known):
 
 @compiled(fastmath=_NO_NAN)
 def _best_screened(G, diagonal, row, status, m, i, tiny, wide, screen, hint, start):
-    """Do what :func:`best_partner` does for rows of distances."""
+    """Perform :func:`best_partner` for rows of distances."""
     distances, table = row
     top, own, values = G[i], diagonal[i], wide[0]
     best, where, known = 0.0, -1, 0.0

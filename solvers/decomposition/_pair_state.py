@@ -195,7 +195,7 @@ def in_original_order(state, order, valid, alpha, beta, gradient):
 
 
 def known(state: PairState, eps: float, problem: Problem) -> bool:
-    """Tell whether rounding in the sum that is the gradient cannot exceed eps, however it is computed."""
+    """Tell whether rounding in the gradient's sum cannot exceed eps, in any order of its terms."""
     rounding = ROUNDING + problem.exponent_error
     if problem.kernel.may_be_indefinite:
         largest = largest_value(problem.kernel, problem.prepare())
@@ -205,7 +205,7 @@ def known(state: PairState, eps: float, problem: Problem) -> bool:
 
 
 def look(state: PairState) -> None:
-    """Update what is known of the gradient over the active set."""
+    """Update the extremes of the gradient over the active set."""
     scalars = state.scalars
     scalars.top, scalars.g_max, scalars.bottom, scalars.g_min = _extremes(
         state.G, state.status, scalars.n_active, state.screen.low

@@ -48,7 +48,7 @@ def looks_ahead(cache: RowCache, panel: Panel) -> bool:
 def fetch_ahead(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
 ) -> int:
-    """Do what :func:`~svmrepro.solvers.caches.active_set_rows.fetch` does; compute other rows as well."""
+    """Perform :func:`~svmrepro.solvers.caches.active_set_rows.fetch`, and compute other rows as well."""
     if cache.packed.dtype == np.float32 and cache.rows.dtype != np.uint8:
         return int(_fetch_ahead(state, cache, store, panel, block, shape, i, m, which))
     return int(fetch(cache, store, panel, block, shape, i, m, which))
@@ -80,7 +80,7 @@ def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
 
 @compiled()
 def claim_rows(state, cache, panel, i, have, m, slots):
-    """Have slots for the row of i, and for those of the panel's ``mates``; return how many."""
+    """Reserve slots for the row of i, and for those of the panel's ``mates``; return how many."""
     counts, mates = cache.counts, panel.tiles.mates
     recall(state, 0, m)
     count = _next_rows(state, cache, panel, i, have, m)

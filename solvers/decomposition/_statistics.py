@@ -1,4 +1,4 @@
-"""What a run over pairs says of itself besides its solution."""
+"""Statistics of a run over pairs: bytes moved, and step lengths."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ in place of d itself. Since the last step was exact, ``G'p = G'd``, and the curv
 ``Q_ij - (d'K p')^2 / (p''K p')``, never more than SMO's. An iteration takes one more vector, ``K p``, and no
 more kernel rows.
 
-Where the abstract and the report of it that could be had are silent: all multipliers that p changes limit the
-step. A step that meets such a limit, a change of the active set, or a curvature below 1e-10 Q_ij begins a new
-sequence with p = d. If p cannot move at all, d is taken.
+Where the abstract and the available report are silent: all multipliers that p changes limit the step. A step
+that meets such a limit, a change of the active set, or a curvature below 1e-10 Q_ij begins a new sequence
+with p = d. If p cannot move at all, d is taken.
 
 Symbols:
 

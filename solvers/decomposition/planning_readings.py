@@ -4,8 +4,8 @@ The solver `pasmo` itself is :mod:`~svmrepro.solvers.decomposition.second_order`
 :mod:`~svmrepro.solvers.decomposition._planned_step`.
 
 The text of the paper allows several programs, and none is certain to be the one that made its Table 2. Here
-one loop has them all. The defaults are those of `pasmo`; the notation and the silent points not listed here
-are those of :mod:`~svmrepro.solvers.decomposition.second_order`.
+one loop covers them all. The defaults are those of `pasmo`; the notation and the silent points not listed
+here are those of :mod:`~svmrepro.solvers.decomposition.second_order`.
 
 ``plan``
     The step before a planned one: a ``free`` SMO step (Algorithm 4); any ``smo`` step (Algorithm 2); a step
@@ -235,8 +235,8 @@ def signature(cache: Any) -> Any:
 def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_work, step_limit):
     """Iterate until the caller has to act.
 
-    The steps are those of :func:`svmrepro.solvers.decomposition._second_order_iteration.iterate`, and so is
-    what is returned.
+    Steps and return values are those of
+    :func:`svmrepro.solvers.decomposition._second_order_iteration.iterate`.
     """
     y, C, beta, G = state.y, state.C, state.beta, state.G
     diagonal, status = state.diagonal, state.status

@@ -295,7 +295,7 @@ class SecondOrderRun:
         row: Any,
         fixed: bool = False,
     ) -> int:
-        """Do what ``subtract_rows`` of :mod:`~svmrepro.solvers.decomposition._gradient_rows` does."""
+        """Perform ``subtract_rows`` of :mod:`~svmrepro.solvers.decomposition._gradient_rows`."""
         if self.problem.kernel.name == "linear":
             _, products, update = rows_of(self.problem)
             weights, counts = np.zeros(self.problem.d + 1), self.cache.counts
@@ -407,7 +407,7 @@ def _restored(run: SecondOrderRun, done: PairReconstruction | Refinement) -> str
 
 
 def rounding_matters(run: SecondOrderRun) -> bool:
-    """Tell whether rows in single precision make the gradient wrong by a good part of eps.
+    """Tell whether rows in single precision make the gradient wrong by a large share of eps.
 
     With many multipliers at a large bound they do, if the errors of the rows add up like steps of a random
     walk. The pairs then follow these errors, for a hundred times as many steps as in double precision.
@@ -419,7 +419,7 @@ def rounding_matters(run: SecondOrderRun) -> bool:
 
 
 def widen(run: SecondOrderRun) -> None:
-    """Go on with rows in double precision, once the gradient has been computed by them."""
+    """Continue with rows in double precision, once the gradient has been computed from them."""
     settle_gradient(run)
     # If the run is stopped before that, this says how wrong the gradient still is.
     run.state.scalars.drift = gradient_error(run) / (ROUNDING * run.largest)
@@ -443,7 +443,7 @@ def widen(run: SecondOrderRun) -> None:
 
 
 def _go_on_alone(run: SecondOrderRun) -> None:
-    """Do without the helpers from now on."""
+    """Continue without helpers."""
     if run.helpers:
         run.helpers.dismiss()
         run.helped += run.helpers.cpu_seconds
@@ -451,7 +451,7 @@ def _go_on_alone(run: SecondOrderRun) -> None:
 
 
 def settle_gradient(run: SecondOrderRun) -> None:
-    """Have the gradient of the active examples in double precision only."""
+    """Convert the gradient of the active examples to double precision."""
     fixed = run.iterated.screen
     if isinstance(fixed, FixedGradient) and fixed.scalars.valid:
         m = int(run.state.scalars.n_active)

@@ -1,7 +1,7 @@
 r"""SMO over violating pairs, with Newton steps on the free variables in between.
 
-Pairs are good at finding out which multipliers end at a bound, and slow at balancing those that do not: on an
-ill-conditioned problem they zigzag for millions of steps. This solver runs the iteration of
+Pairs find quickly which multipliers end at a bound, but balance the others slowly: on an ill-conditioned
+problem they zigzag for millions of steps. This solver runs the iteration of
 :mod:`~svmrepro.solvers.decomposition.second_order` with planning ahead. From time to time it fixes the
 multipliers at their bounds and solves for the free ones by
 :mod:`~svmrepro.solvers.quadratic_programs.free_set_newton`.
@@ -13,24 +13,24 @@ have cost 3 m / k times as much, or 12 m / k times if rows are bytes; what a pol
 added. The next ones become four times more frequent if the last one gained more, for its cost, than the
 latest of these steps, until such steps have cost half as much as a polish; and less frequent if it gained
 less. Useless polishes therefore cost little in total. Costs are counted in entries read, not in seconds, so
-that a run can be repeated. Looking at the free set costs as well: the next look is when the polish of the
-last one would be due. When examples have left the active set, a polish may have become cheap, so there is a
-look.
+that a run can be repeated. Looking at the free set costs as well, so the next look comes when a polish of the
+set at the last look would be due. There is also a look when examples have left the active set, since a polish
+may then be cheap.
 
 With several threads, long passes of the pair steps are divided among them, and so is the update of the
 gradient after a polish, see :mod:`~svmrepro.solvers.decomposition.threads.team`.
 
 Rows of dense data are in single precision, and the end is computed in double precision, see
 :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`, unless rounding them would matter. Whether it
-does also depends on how many multipliers reach their bound; if it turns out so, the run goes on in double
-precision.
+does also depends on how many multipliers reach their bound; if rounding turns out to matter, the run
+continues in double precision.
 
 On binary data with few distances, and where Gaussian rows are in single precision, the gradient is kept in
 fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 
-When examples return to the active set, their gradient goes on from a snapshot of the time at which they left,
-see :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`. LIBSVM's way, which `smo2` and `pasmo`
-keep, has one snapshot for all and needs more rows.
+When examples return to the active set, their gradient is updated from a snapshot taken when they left, see
+:mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`. LIBSVM's way, which `smo2` and `pasmo` keep,
+has one snapshot for all and needs more rows.
 
 Symbols:
 

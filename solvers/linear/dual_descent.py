@@ -21,10 +21,10 @@ need not be v:
 - Before a run ends, v is computed again from the multipliers, and the gap with it.
 
 Near the optimum, D is as large as its rounding lets it be while F(w) still falls: an error in v is squared in
-D. Progress is therefore also an estimate, or a smallest F(w), below all before it. When there is none from
+D. Progress is therefore also an estimate, or a smallest F(w), below all before it. Without progress from
 check to check, v itself is tried in place of the mean, with all examples active; if that does not help, the
-run is ``stalled``. Coordinate descent is slow where a few examples need large
-multipliers that compensate each other (C large, few features): there a run ends at a limit.
+run is ``stalled``. Coordinate descent is slow where a few examples need large multipliers that compensate
+each other (C large, few features): there a run ends at a limit.
 
 Steps are sweeps.
 """

@@ -15,7 +15,7 @@ which converges linearly from u = Q^-1 e. (In the variables ``N^-1/2 u`` the mat
 ``I + N^1/2 H H' N^1/2``, whose eigenvalues are at least 1, and the step is a: the paper's proof applies
 unchanged.) The inverse is obtained from that of the d x d matrix ``M = I + H'N H`` (Sherman, Morrison,
 Woodbury: ``Q^-1 z = N (z - H M^-1 H'N z)``), computed once in O(n d^2). As in the authors' program a = 1.9
-(``step``; their a is ``step / nu``). In the code M and N are divided by nu, the largest of the nu_i, so that
+(their a is 1.9 / nu). In the code M and N are divided by nu, the largest of the nu_i, so that
 equal weights drop out.
 
 With s = M^-1 H'N z, the iterate is ``u = N (z - H s)``; it follows that ``H'u = s``, the weights, and
@@ -41,7 +41,7 @@ H             rows ``y_i x_i``, never formed
 I / nu + H'H  ``matrix``, upper triangle; its Cholesky factor once all examples are added
 u             ``C (z - h)``, times the shares
 Q u           ``z``
-alpha nu      ``step``
+alpha nu      ``_STEP``
 w = H'u       ``weights``; ``h`` is H w
 ============  ===========================================================================
 """
@@ -65,6 +65,7 @@ _OWN_LIMIT = 512 * 2**20
 _BLOCK = 1024  # rows added to the matrix, or columns of it updated, at once
 _SLICE = 2**31  # multiplications in a slice of this work
 _ROUNDING = 2.0**-53
+_STEP = 1.9  # converges if it lies between 0 and 2
 _LOOK_EVERY = 10  # iterations between stopping tests once the residual is small
 _DIVERGED = 1e100  # a multiplier, far below overflow of the objective
 
@@ -76,10 +77,7 @@ class LagrangianRun:
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
-        step, self.given = float(options["step"]), options.get("start")
-        if not 0.0 < step < 2.0:
-            raise ValueError(f"solver 'lsvm': option 'step' must lie between 0 and 2, got {step:g}")
-        self.problem, self.eps, self.step = problem, eps, step
+        self.problem, self.eps, self.given = problem, eps, options.get("start")
         self.products = CountedProducts(problem)
         self.radius = math.sqrt(float(problem.prepare().norms.max()))
         weights = Weights(problem)
@@ -226,7 +224,7 @@ def _iterate(run: LagrangianRun) -> str | None:
         run.looks += 1
         if _violation(run) <= run.eps:
             return OPTIMAL
-    z = 1.0 + np.maximum(run.z - 1.0 - run.step * u, 0.0)
+    z = 1.0 + np.maximum(run.z - 1.0 - _STEP * u, 0.0)
     if np.array_equal(z, run.z):
         # A fixed point, at least in floating-point arithmetic.
         return OPTIMAL if _violation(run) <= run.eps else STALLED

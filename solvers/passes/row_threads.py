@@ -16,9 +16,9 @@ from svmrepro.solvers.compilation.processor import processors
 class RowThreads:
     """Threads that do parts of a pass beside the thread that runs it.
 
-    A part is done by whichever thread takes it first, so nobody waits for a helper that has not begun, could
-    not be started, or is in another process since a fork. Helpers end when this object is no longer used.
-    There are no more threads than processors.
+    A part is done by whichever thread takes it first, so no thread waits for a helper that has not begun,
+    could not be started, or is in another process since a fork. Helpers end when this object is no longer
+    used. There are no more threads than processors.
 
     Attributes
     ----------
@@ -67,13 +67,13 @@ class RowThreads:
             helper = threading.Thread(target=_help, args=(self._passes,), name="svmrepro-rows", daemon=True)
             try:
                 helper.start()
-            except RuntimeError:  # no more threads are to be had: those that there are do the parts
+            except RuntimeError:  # no more threads can be started: the existing ones do the parts
                 return
             weakref.finalize(self, self._passes.put, None)
 
 
 class _Pass:
-    """A pass, of whose parts each is taken by one thread."""
+    """A pass, each part of which is taken by one thread."""
 
     def __init__(self, do: Callable[[int], Any], parts: int) -> None:
         self.parts = parts
@@ -81,14 +81,14 @@ class _Pass:
         self._answers: SimpleQueue[tuple[int, Any, float] | BaseException] = SimpleQueue()
 
     def take_parts(self) -> Iterator[tuple[int, Any, float]]:
-        """Do the parts that nobody has taken; yield each with its result and CPU seconds."""
+        """Do the parts that no thread has taken; yield each with its result and CPU seconds."""
         while (part := next(self._numbers)) < self.parts:
             began = time.thread_time()
             result = self._do(part)
             yield part, result, time.thread_time() - began
 
     def help(self) -> None:
-        """Do the parts that nobody has taken, for :meth:`answer`."""
+        """Do the parts that no thread has taken, for :meth:`answer`."""
         try:
             for done in self.take_parts():
                 self._answers.put(done)

@@ -1,7 +1,7 @@
 """Passes of cutting-plane runs, in slices of rows; on a cluster, a slice takes rows of every block.
 
 With several threads, a pass is divided into as many parts, each with a sum of its own. The parts and the
-order in which their sums are added depend on the number of threads that was asked for, and on nothing else.
+order in which their sums are added depend only on the requested number of threads.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class SlicedPasses:
     touched : int
         Entries read.
     at : int
-        The row at which a pass continues, counted in the longest part; others are as far in proportion.
+        The row at which a pass continues, counted in the longest part; the others are at the same share.
     parts : int
         In how many parts a pass is divided, of consecutive rows with about as many entries each.
     threads : RowThreads

@@ -120,17 +120,17 @@ def add_rows(store, dots, transform, changed, change, at, work, every, row, outp
 class ChunkingRun:
     """A run in progress, at first at alpha = 0, or at given multipliers.
 
-    Its options are ``chunk_size``: violators added per step (the report's M); ``cg_tol``: initial stopping
-    tolerance of the conjugate gradient; ``bends``: whether a search direction that reaches a bound is
-    followed further, else conjugate gradient restarts at each bound; ``whole``: whether products read the
-    whole matrix, or only rows of variables that may move; ``memory_limit_bytes``: limit on the Hessian,
-    counted as above; ``start``: feasible initial multipliers, or None.
+    Its options are ``chunk_size``: violators added per step (the report's M); ``bends``: whether a search
+    direction that reaches a bound is followed further, else conjugate gradient restarts at each bound;
+    ``whole``: whether products read the whole matrix, or only rows of variables that may move;
+    ``memory_limit_bytes``: limit on the Hessian, counted as above; ``start``: feasible initial
+    multipliers, or None.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
         self.problem, self.eps = problem, eps
         self.chunk_size = max(int(options["chunk_size"]), 1)
-        self.cg_tol = float(options["cg_tol"])
+        self.cg_tol = 3e-10  # initial stopping tolerance of the conjugate gradient
         self.bends, self.whole = bool(options["bends"]), bool(options["whole"])
         self.limit_bytes = options["memory_limit_bytes"]
         self.store = problem.prepare()

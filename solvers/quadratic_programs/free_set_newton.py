@@ -8,15 +8,15 @@ from a point strictly between the bounds. Each step solves
 
 over the variables that are still free, by a Cholesky factor of K, and goes to the maximum along d or to the
 first bound. A variable that reaches a bound leaves the factor (Gill, Golub, Murray and Saunders 1974, method
-C1) and does not come back: the caller's next pairs decide about it. The factor is stored with its columns as
-rows of memory, in which all its loops run. A multiple of the identity keeps the
-factor definite for copies of an example or too few features. Steps are repeated because of it: each one is
-exact along its direction, so that the objective cannot fall.
+C1) and does not return to it; the caller's next pairs may free it again. The factor is stored with its
+columns as rows of memory, in which all its loops run. A multiple of the identity keeps the factor definite
+for copies of an example or too few features. Steps are repeated because of it: each one is exact along its
+direction, so that the objective cannot fall.
 
-With more free variables than features, each of these steps would end at the next bound. ``reduce`` then comes
-in the place of ``factor``. It adds the variables to the factor one by one. One whose row depends on those
-there moves with them along the null vector, which leaves all outputs as they are, to the first bound: there
-remain no more free variables than features, at a cost of the square of these for each variable.
+With more free variables than features, each of these steps would end at the next bound. ``reduce`` then
+replaces ``factor``: it adds the variables to the factor one by one. A variable whose row depends on those in
+the factor moves with them along the null vector, which changes no output, to the first bound. At most as many
+free variables as features remain, and each variable costs the square of the number of features.
 
 Symbols:
 

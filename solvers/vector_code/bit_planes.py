@@ -28,7 +28,7 @@ from svmrepro.solvers.compilation.llvm_code import (
 from svmrepro.solvers.compilation.processor import lanes
 
 TOGETHER = 8
-"""Words that may be read at once: what lies behind the last one has to be there, though it does not count."""
+"""Words that may be read at once. Arrays are padded by as many; the padding does not count."""
 MOST = 255
 """Largest count."""
 _PLANES = 8
@@ -88,7 +88,7 @@ def _add_counts(
             return builder.xor(half, c), builder.or_(builder.and_(a, b), builder.and_(half, c))
 
         def each_plane(work: Any, r: int = 2) -> None:
-            """Emit work for each plane from the third on that there is."""
+            """Emit work for each existing plane from the third on."""
             if r < _PLANES:
                 with builder.if_then(builder.icmp_signed(">", count, LONG(r))):
                     work(r)

@@ -334,7 +334,7 @@ def _move_in_python(
 
 
 def extremes_in_python(values: Any, status: Any, up: int, down: int) -> tuple[int, int, int, int]:
-    """Return what :func:`_move` does of what it has written."""
+    """Return the extremes of values, as :func:`_move` does of those that it has written."""
     top, where, bottom = LEAST, -1, MOST
     rises = np.flatnonzero(status & up)
     if rises.size:

@@ -12,7 +12,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
 from svmrepro.workflow.figures.style import styled
 from svmrepro.workflow.judgement import _curve_quantities as curve_quantities
-from svmrepro.workflow.judgement._quantities import needs_clock
+from svmrepro.workflow.judgement.quantities import needs_clock
 
 
 def over_n():

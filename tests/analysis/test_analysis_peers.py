@@ -123,7 +123,7 @@ def test_no_two_solvers_look_alike():
 
 def test_distinct_looks_are_distinct():
     labels = [*style.CONTENDER_LOOKS, *(f"mine-{k}" for k in range(40))]
-    assert len(set(style.distinct_looks(labels).values())) == len(labels)
+    assert len(set(style.contender_looks(labels).values())) == len(labels)
 
 
 def test_steps_that_a_package_does_not_report_are_unknown():

@@ -24,7 +24,7 @@ FIT = dict.fromkeys(FIT_COLUMNS, "x") | {
     "n_max": "0.1",
 }  # fmt: skip
 RATIO = dict.fromkeys(RATIO_COLUMNS, "x") | {"n": "50", "ratio": "2", "low": "1", "high": "3", "pairs": "2"}
-CLAIM = {"id": "first", "verdict": "holds", "measured": "1.5"}
+CLAIM = {"id": "first", "verdict": "holds", "measured": "1.5", "counted": "yes", "on_paper": "holds"}
 READERS = {
     "run": (RUN, lambda path: read_runs([path])),
     "fit": (FIT, lambda path: read_fits([path])),
@@ -118,12 +118,14 @@ def test_what_no_table_of_results_holds(tmp_path, kind, column, text, message):
 
 
 RECORD = {
-    "schema": 3, "scale": "smoke", "claims": {"mini": {"first": "holds"}},
+    "schema": 3, "scale": "smoke", "claims": {"mini": {"first": "holds"}}, "claims_on_paper": {},
     "papers": {
         "mini": {
             "measured": "2026-01-02T03:04:05Z",
             "machine": {"machine.cpu": "A CPU"},
             "machines": [{"commit": "0123"}],
+            "protocols": ["1"],
+            "runs": {"measured": 1},
         }
     },
     "rows": [
@@ -170,7 +172,8 @@ def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):
 
 
 def test_a_sound_record_also_of_a_paper_without_data(tmp_path):
-    path, without = tmp_path / "check.json", {"measured": "", "machine": {}, "machines": [], "protocols": []}
+    without = {"measured": "", "machine": {}, "machines": [], "protocols": [], "runs": {"measured": 0}}
+    path = tmp_path / "check.json"
     path.write_text(json.dumps(RECORD | {"papers": RECORD["papers"] | {"other": without}}))
     record = read_record(path)
     (row,) = record["rows"]

@@ -1,7 +1,6 @@
 """The documentation site builds without warnings, is complete, and is readable on any screen."""
 
 import re
-import shutil
 import sys
 from html import unescape
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from docs_support import PROJECT, blocks, run
 from report_browser import Watched, chromium
 from sitekit.main_findings import main_findings
-from sitekit.papers import PaperPage
 from sitekit.site_links import Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
@@ -55,19 +53,6 @@ def test_a_paper_shows_all_of_its_reference_run(site, paper):
     assert shown.count("<figure ") == len(images)
     claims = (results / "claims.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert re.findall(r'<tr id="claim-([^"]+)', shown) == [line.split(",")[1] for line in claims]
-
-
-@pytest.mark.parametrize(("raw", "said"), [(True, 0), (False, 1)])
-def test_a_run_without_raw_measurements_is_said_to_be_of_its_time(tmp_path, raw, said):
-    committed = PROJECT / "results" / "reference" / "paper"
-    folder = tmp_path / "results" / "reference" / "paper" / "glasmachers2008"
-    shutil.copytree(committed / "glasmachers2008", folder)
-    shutil.copy(committed / "check.json", folder.parent)
-    (tmp_path / "config").symlink_to(PROJECT / "config")
-    if not raw:
-        (folder / "measurements.parquet").unlink()
-    state = PaperPage(Texts(tmp_path / "docs", "papers/glasmachers2008"), "glasmachers2008").state()
-    assert state.count("raw measurements are not in the repository") == said
 
 
 @pytest.mark.parametrize("paper", PAPERS)

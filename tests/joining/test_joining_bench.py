@@ -103,7 +103,7 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
         (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is not a label with its sign, such as 0:-1"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has 200 rows"),
-        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "1"], "-n 1: the file has 200 rows, and 2 are the"),
+        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "1"], "-n 1: the file has 200 rows; at least 2 are"),
         (
             ["-d", "TABLE", "--labels", "a:1,b:1"],
             "error: --labels: must give -1 to some labels and +1 to the",

@@ -62,7 +62,7 @@ def test_only_an_archive_of_a_run_is_overwritten(tmp_path, monkeypatch, capsys):
     for content in (b"my thesis", b"", zipped({"a.txt": b"mine"})):
         target.write_bytes(content)
         assert main.main(["publish", "--scale", "smoke", "-o", str(target)]) == 1
-        said = f"error: --output: {target} is there and is no archive of a run; name another file\n"
+        said = f"error: --output: {target} exists and is not an archive of a run; name another file\n"
         assert capsys.readouterr().err == said and target.read_bytes() == content
     assert main.main(["publish", "--scale", "smoke", "-o", str(tmp_path)]) == 1
     archives.pack({"check.json": b"[]"}, target)

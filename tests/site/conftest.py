@@ -42,6 +42,8 @@ def run(tmp_path_factory):
         "reading": "Ratio of seconds.",
         "rule": "at least 2x",
         "measured": f"{EXPERIMENT}: 100x",
+        "counted": "yes",
+        "on_paper": "holds",
     }
     open_claim = {**claim, "id": "smo-linear", "verdict": "not decided", "quote": "SMO scales as N."}
     write_rows(paper / "claims.csv", [claim, open_claim])

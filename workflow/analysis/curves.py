@@ -181,7 +181,7 @@ def _value(
 def _timed(
     own: Group, other: Group | None, column: str, quantity: Mapping[str, Any]
 ) -> tuple[float, ...] | None:
-    """Return the single values of a median of seconds, or of their ratios; None for what is neither."""
+    """Return the single values of a median of seconds, or of their ratios; None for other quantities."""
     if column != CPU or quantity.keys() & {"minus", "minus_at", "short_of"}:
         return None
     if other is None:

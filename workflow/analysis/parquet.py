@@ -52,7 +52,7 @@ def write_parquet(text: str, path: Path) -> None:
 
 
 def read_parquet(path: Path) -> str:
-    """Return a file of `write_parquet` as CSV; what is no such file raises a StepError."""
+    """Return a file of `write_parquet` as CSV; any other file raises a StepError."""
     try:
         frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors

@@ -52,7 +52,7 @@ ACRONYMS = {
     "onedal": "oneDAL",
     "thundersvm": "ThunderSVM",
 }
-"""How labels begin that are names, with their spelling; other labels are just capitalised."""
+"""First words of labels that are names, with their spelling; other labels are just capitalised."""
 
 VARIANTS = {
     "lengths": "lengths counted",
@@ -60,7 +60,7 @@ VARIANTS = {
     "longer": "longer steps",
     "longer selection": "longer steps and selection",
 }
-"""Words of labels after the solver's name that need others to be understood."""
+"""Words after the solver's name in a label -> what tables show in their place."""
 
 STORAGES = ("bits", "dense", "csr", "index")
 """Last words of labels that name the storage of the data."""
@@ -238,14 +238,14 @@ class Results:
         return " ".join(said)
 
     def _shared(self) -> str:
-        """Name what the runs whose seconds count must have in common, and not all runs have."""
+        """Name the conditions that select the runs whose seconds count; "" if all runs share them."""
         solved = [run for run in self.runs.runs if run.solved]
         shared = ["on one kind of hardware"] * (len({run.hardware for run in solved}) > 1)
         shared += ["by one timing protocol"] * (len({run.protocol for run in solved}) > 1)
         return " and ".join(shared)
 
     def _noise(self, measured: Sequence[MeasuredRun]) -> list[str]:
-        """Describe what may have disturbed the seconds, as far as it was recorded and is worth a word."""
+        """Describe recorded disturbances of the seconds, and protocols of timing other than the first."""
         shares = [share for run in measured if (share := run.number("noise.steal")) is not None]
         said = []
         if taken := [share for share in shares if share > STEAL]:
@@ -271,9 +271,9 @@ _Read = TypeVar("_Read")
 
 
 def _once(read: Callable[[Path], _Read]) -> Callable[[Path], _Read]:
-    """Return a reader that reads a file again only if it was replaced since; what it returns is shared.
+    """Return a reader that reads a file again only if it was replaced; callers share what it returns.
 
-    A step makes many tables and figures from the same files. About as much is kept as one paper has.
+    A step makes many tables and figures from the same files. The cache holds about as many as one paper has.
     """
 
     @lru_cache(64)
@@ -282,7 +282,7 @@ def _once(read: Callable[[Path], _Read]) -> Callable[[Path], _Read]:
 
     def reader(path: Path) -> _Read:
         if not path.is_file():
-            return read(path)  # to say what is wrong
+            return read(path)  # for its error
         found = path.stat()
         return kept(path, (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size))
 

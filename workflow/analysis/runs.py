@@ -136,8 +136,8 @@ class MeasuredRun:
     def number(self, column: str) -> float | None:
         """Return the number in a column; None if it is empty or absent.
 
-        So is what is no number in ``info``. `work` is the sum of its terms. `RELATIVE_GAP` is a quotient, and
-        None if the objective is 0.
+        Values in ``info`` that are not numbers give None, too. `work` is the sum of its terms. `RELATIVE_GAP`
+        is a quotient, and None if the objective is 0.
         """
         if column == WORK:
             terms = [self.number(term) for term in WORK_TERMS]
@@ -148,7 +148,7 @@ class MeasuredRun:
             ratio = gap / abs(primal) if gap is not None and primal else None
             return ratio if ratio is not None and abs(ratio) <= field_types.MOST else None
         text = self.fields.get(column, "")
-        if column.startswith("info."):  # a solver may say of itself what it likes
+        if column.startswith("info."):  # solvers may report anything here
             with suppress(ValueError):
                 return field_types.number(text)
             return None
@@ -179,7 +179,7 @@ class Group:
     def seconds_until_stopped(self, beside: Group) -> float | None:
         """Return the CPU seconds after which the time limit stopped a run; None if it stopped none.
 
-        Only unflagged runs count that were made under the conditions of the seconds ``beside`` them.
+        Only unflagged runs under the conditions of the seconds ``beside`` them count.
         """
         conditions = {run.conditions for run in beside.timed}
         stopped = [run for run in self.runs if run.status == "time_limit" and not run.flagged]

@@ -1,7 +1,7 @@
 """What a shell offers for a word: scales, targets, papers, solvers and data sets, or else files.
 
 The functions import late, since most words need none of them. A configuration that cannot be read offers
-nothing: only the command itself says what is wrong.
+nothing; only the command itself reports the error.
 """
 
 from __future__ import annotations

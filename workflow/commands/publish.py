@@ -46,9 +46,9 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         else Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
     )
     if not target.parent.is_dir():
-        raise StepError(f"--output: {target.parent} is not a folder; name one that is there")
+        raise StepError(f"--output: {target.parent} is not a folder; name an existing one")
     if target.exists() and not archives.is_archive(target):
-        raise StepError(f"--output: {target} is there and is no archive of a run; name another file")
+        raise StepError(f"--output: {target} exists and is not an archive of a run; name another file")
     for paper in given.papers:
         if not paths.measurements(config, paper).is_file():
             command = as_called(f"`./run {paper}{scale_option(given.scale)}`")

@@ -1,7 +1,7 @@
 """One of two runs to be compared, read from a results folder or a committed reference.
 
 A results folder has the measurements themselves. A reference has the record of its check (counts and
-verdicts), fits, ratios and tables. Whatever a folder has is used; what it lacks is listed.
+verdicts), fits, ratios and tables. Parts that a folder lacks are listed.
 """
 
 from __future__ import annotations
@@ -49,31 +49,23 @@ class ComparedRun:
 
     @property
     def machines(self) -> list[Mapping[str, str]]:
-        """The machines that measured; of an older record, of each paper what defines its machine."""
-        return [
-            machine
-            for each in self.described.values()
-            for machine in each.get("machines")
-            or [{key.removeprefix("machine."): text for key, text in each["machine"].items()}]
-        ]
+        """The machines that measured."""
+        return [machine for each in self.described.values() for machine in each["machines"]]
 
     @property
-    def measurements(self) -> int | None:
-        """The number of measurements; None if a record does not tell it."""
-        counts = [each.get("runs", {}).get("measured") for each in self.described.values()]
-        known = [count for count in counts if count is not None]
-        return sum(known) if known and len(known) == len(counts) else None
+    def measurements(self) -> int:
+        """The number of measurements."""
+        return sum(each["runs"]["measured"] for each in self.described.values())
 
     @property
     def protocols(self) -> list[str]:
         """The protocols of timing."""
-        return sorted({name for each in self.described.values() for name in each.get("protocols", ())})
+        return sorted({name for each in self.described.values() for name in each["protocols"]})
 
     @property
     def commits(self) -> list[str]:
         """The commits that made the measurements, as far as they are known."""
-        machines = [machine for each in self.described.values() for machine in each.get("machines", ())]
-        return sorted({machine["commit"] for machine in machines if "commit" in machine})
+        return sorted({machine["commit"] for machine in self.machines if "commit" in machine})
 
     @property
     def record(self) -> dict[str, Any]:
@@ -161,7 +153,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
 
 
 def _on_data_of(entry: Entry, config: Config) -> Entry:
-    """Add to an entry which examples it is of, in which order."""
+    """Add the examples of an entry, and their order, as ``data``."""
     paper = config.papers.get(entry["paper"])
     experiment = paper.experiments.get(entry["experiment"]) if paper else None
     if experiment is None:

@@ -31,7 +31,7 @@ NARROWEST = 0.02
 """Minimum range of the axis of counts on either side of 1; smaller differences cannot be seen."""
 
 MOST_NAMED = 26
-"""Maximum number of contenders distinguishable in one panel; of more, those that differ most are shown."""
+"""Maximum number of contenders in one panel; if there are more, those that differ most are shown."""
 
 
 def build(pair: PairedRuns, paper: str) -> Figure:
@@ -79,7 +79,7 @@ def _ratios(axes: Axes, pair: PairedRuns, paper: str) -> None:
 
 
 def _counts(pair: PairedRuns, paper: str) -> dict[str, dict[str, list[float]]]:
-    """Return contender -> count -> ratios of its rows; of many contenders, those farthest from 1."""
+    """Return contender -> count -> ratios of its rows; if there are many, only those farthest from 1."""
     found: dict[str, dict[str, list[float]]] = {}
     for row in pair.rows:
         for name in COUNTS if row.key[0] == paper and row.pairs else ():

@@ -96,7 +96,7 @@ class PairedRuns:
         return other_protocol(self.there.record, self.here.record)
 
     def missing(self, side: ComparedRun) -> str:
-        """Say what one of the runs lacks and the other one has."""
+        """List what one run lacks and the other one has."""
         other = self.there if side is self.here else self.here
         return "; ".join(each for each in side.lacking if each not in other.lacking)
 

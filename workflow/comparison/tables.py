@@ -67,7 +67,7 @@ def about(pair: PairedRuns) -> Table:
             "scale": side.scale,
             "last measured": side.measured[:10],
             "papers": ", ".join(side.papers),
-            "measurements": "" if side.measurements is None else f"{side.measurements:,}",
+            "measurements": f"{side.measurements:,}",
             "rows: problem, seed and contender": f"{len(side.rows):,}",
             "commit": ", ".join(dict.fromkeys(map(short_commit, side.commits))),
             "timing protocol": " and ".join(side.protocols),
@@ -134,8 +134,8 @@ def _other_data(pair: PairedRuns) -> str:
     problems = dict.fromkeys(f"{experiment} n = {n:,}" for _, experiment, n, *_ in pair.of_other_data)
     return (
         f"Other data: {plural(seeds, 'pair')} in {plural(len(pair.of_other_data), 'row')} "
-        f"({', '.join(problems)}) have the same seed, which is of a fresh sample in one run and orders a "
-        "common sample in the other. They are not compared, nor are ratios on these problems."
+        f"({', '.join(problems)}) have the same seed, but it draws a fresh sample in one run and orders a "
+        "common sample in the other. Neither these pairs nor ratios on these problems are compared."
     )
 
 

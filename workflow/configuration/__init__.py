@@ -6,7 +6,7 @@ loading            ``load_config``: the files as one record, merged and checked
 model              the records that all steps share
 _layers            merges YAML files and command-line settings; each value knows its origin. Misspelt keys are
                    found by `datasets.input_checks`
-_settings          types of the configuration files
+settings           types of the configuration files
 _resolve           turns the files into records
 plain_yaml         reads YAML as plain data
 typed_data         converts plain data of records and claims to types; light, since every step loads it

@@ -28,7 +28,7 @@ class Layers:
         Messages name the source of its values by ``origin`` (a file name, ``--config``).
         """
         for key in layer:
-            if not isinstance(key, str):  # it would be told without its origin later
+            if not isinstance(key, str):  # its origin is known only here
                 raise StepError(f"{origin}: key must be text, not {shown(key)}")
         self._merge(self.content, layer, origin, ())
 
@@ -58,7 +58,7 @@ class Layers:
         for key in reversed(into):
             part = {key: part}
         self._merge(self.content, part, "", ())
-        if at and at not in other._origins:  # nothing is there, as mostly
+        if at and at not in other._origins:  # usually empty
             return
         for path, origin in other._origins.items():
             if path[: len(at)] == at:
@@ -77,7 +77,7 @@ class Layers:
             if full[:length] in self._origins:
                 origin, key = self._origins[full[:length]]
                 at = dotted((*key, *full[length:]))
-                # An option of the same name says it already.
+                # The name of the option is that of the key.
                 return StepError(f"{origin}: {what}" if origin == f"--{at}" else f"{origin}: {at}: {what}")
         origin = next((origin for origin, _ in self._origins.values()), "configuration")
         return StepError(f"{origin}: {dotted(full)}: {what}" if full else f"{origin}: {what}")

@@ -18,15 +18,6 @@ from svmrepro.datasets.input_checks import Fault, check_known, shown, under
 from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
 from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers
-from svmrepro.workflow.configuration._settings import (
-    ArtefactSettings,
-    ContenderSettings,
-    OwnData,
-    PaperFile,
-    Settings,
-    WholeExperiment,
-    given,
-)
 from svmrepro.workflow.configuration.callers_folder import expanded
 from svmrepro.workflow.configuration.model import (
     DEFAULT_SCALE,
@@ -43,6 +34,15 @@ from svmrepro.workflow.configuration.model import (
     scales,
 )
 from svmrepro.workflow.configuration.plain_yaml import plain, read_yaml
+from svmrepro.workflow.configuration.settings import (
+    ArtefactSettings,
+    ContenderSettings,
+    OwnData,
+    PaperFile,
+    Settings,
+    WholeExperiment,
+    given,
+)
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
 
@@ -117,7 +117,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_bytes()
     except OSError:
-        return read_yaml(path)  # to say what is wrong
+        return read_yaml(path)  # for its error
     return _read_once(path, text)
 
 
@@ -127,7 +127,7 @@ def _read_once(path: Path, text: bytes) -> Mapping[str, Any]:
 
 
 def _sizes_alone(settings: dict[str, Any]) -> None:
-    """Give no nested sizes to experiments whose sizes are asked for on the command line."""
+    """Remove nested sizes from experiments whose sizes are set on the command line."""
     papers = settings.get("experiments")
     for changes in papers.values() if isinstance(papers, dict) else ():
         for entry in changes.values() if isinstance(changes, dict) else ():
@@ -178,7 +178,7 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
     paper_sizes = {name: _whole_numbers(entry) for name, entry in entries.items()}
     for name in settings.experiments.get(path.stem) or {}:
         check_known(name, paper_sizes, "experiment", "experiments", path.stem, name)
-    # The paper's contenders take part in each experiment, whose own entries have the last word.
+    # The paper's contenders take part in each experiment; the experiment's own entries override theirs.
     everywhere = [
         ("experiments", name, "contenders") for name, entry in entries.items() if isinstance(entry, dict)
     ]

@@ -1,6 +1,6 @@
 """Files that are named on the command line: relative to the folder in which `./run` was called.
 
-`./run` goes to the root of the clone, where the workflow has its folders, and says where it was called.
+`./run` changes to the root of the clone, where the workflow has its folders, and records where it was called.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def folder() -> Path:
 
 def expanded(path: str | os.PathLike[str]) -> str:
     """Return a path with the home folder in place of a leading ``~``, as in a shell."""
-    return os.path.expanduser(path)  # noqa: PTH111  pathlib's raises an error for a user that there is not
+    return os.path.expanduser(path)  # noqa: PTH111  pathlib's raises an error for an unknown user
 
 
 def given(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file that exists; one in the root of the clone counts, too."""
+    """Return the path of an existing file, in the caller's folder or else in the root of the clone."""
     path = expanded(path)
     there = made(path)
     return there if there.exists() or not Path(path).exists() else Path(path)
@@ -41,7 +41,7 @@ def made(path: str | os.PathLike[str]) -> Path:
 
 
 def shown(path: Path) -> Path:
-    """Return a path by which the caller finds a file of this process's folder."""
+    """Return a file's path as valid in the caller's folder, given its path in this process's folder."""
     return path if folder() == Path.cwd() else path.absolute()
 
 

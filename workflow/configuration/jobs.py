@@ -110,12 +110,12 @@ class Job:
 
     name: str  # unique within the experiment; part of the file name
     instances: tuple[Instance, ...]  # ascending by size
-    # The job before this one, which must know the limits that were met there: that of the next smaller size
-    # or of the previous block of permutations.
+    # The job before this one, whose limits this one must know: that of the next smaller size or of the
+    # previous block of permutations.
     after: str | None = None
 
     def fingerprint(self) -> str:
-        """Hash what the job must measure: its rows, their repeats, and what takes too many threads here."""
+        """Hash what the job must measure: rows, repeats, and numbers of threads that are too large here."""
         from svmrepro.solvers.compilation.processor import processors  # imports the solvers
 
         rows = ((instance.fingerprint, instance.experiment) for instance in self.instances)

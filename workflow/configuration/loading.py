@@ -23,7 +23,7 @@ def load_config(
     ----------
     overrides
         Command-line settings, nested as in the files; ``scale`` selects the scale's file. Or several layers
-        of them, later ones first in rank, each with the name of its source for messages.
+        of settings, each with the name of its source for messages; later ones override earlier ones.
     folder
         The folder ``config/``; None for the project's own.
 

@@ -155,8 +155,7 @@ class Experiment:
     def harder(self, place: tuple[int, float | None], other: tuple[int, float | None]) -> bool:
         """Tell whether a problem, given by size and point, takes at least as long as another.
 
-        A limit met there is then met here too. It is so if neither size nor point is easier, also if both are
-        equal.
+        A limit met there is then met here too. True if neither size nor point is easier.
         """
         (n, point), (m, base) = place, other
         if point is None or base is None:
@@ -279,7 +278,7 @@ def as_called(text: str) -> str:
 
 
 def scale_option(scale: str) -> str:
-    """Return the option with which a further command is about a scale, after a blank; "" for the default."""
+    """Return the option of a further command for a scale, after a blank; "" for the default scale."""
     return "" if scale == DEFAULT_SCALE else f" --scale {scale}"
 
 

@@ -1,4 +1,4 @@
-"""The configuration that belongs to a folder of results, as far as it can be told."""
+"""The configuration of a folder of results, if it can be found."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from svmrepro.workflow.errors import StepError
 def config_of(folder: Path, scale: str, papers: Iterable[str]) -> Config | None:
     """Return the configuration of some results, or None if none can be read.
 
-    It is the folder's own, which the last run left there. A reference has none: then it is this project's at
-    the ``scale``, or at its default. Papers in the folder that it lacks, because the last run did not measure
+    It is the one that the last run left in the folder. A reference has none; this project's is used, at the
+    ``scale`` or at its default. Papers in the folder that it lacks, because the last run did not measure
     them, are taken from the folder's older configurations, then from this project's.
     """
     found: Config | None = None

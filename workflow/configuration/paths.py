@@ -97,12 +97,12 @@ def artefact(config: Config, paper: str, described: Artefact) -> dict[str, Path]
 
 
 def check(config: Config) -> Path:
-    """Return the record of the reproducibility check; that of some papers alone is a file of its own."""
+    """Return the record of the reproducibility check; a check of some papers alone has a separate file."""
     return results(config) / f"check{_of_papers(config)}.json"
 
 
 def report(config: Config) -> Path:
-    """Return the report; a report of some papers alone is a file of its own."""
+    """Return the report; a report of some papers alone has a separate file."""
     return results(config) / f"report{_of_papers(config)}.html"
 
 

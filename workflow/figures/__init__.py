@@ -1,7 +1,7 @@
 """The builders of figures; `svmrepro.workflow.configuration.artefact_kinds` says which makes which kind.
 
 style                looks: colours, markers and lines of the contenders (also on the site), sizes, fonts
-axes                 logarithmic axes, labels of panels, what lies outside
+axes                 logarithmic axes, labels of panels, arrows at the limits
 drawn_data           the numbers that a figure draws, as JSON
 loglog               time against size
 curves               a quantity against a parameter

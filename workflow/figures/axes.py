@@ -1,4 +1,4 @@
-"""Axes of the figures: logarithmic ones with round tick labels, labels of panels, what lies outside."""
+"""Axes of the figures: logarithmic ones with round tick labels, labels of panels, arrows at the limits."""
 
 from __future__ import annotations
 

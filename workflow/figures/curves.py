@@ -28,6 +28,7 @@ from svmrepro.workflow.figures.style import (
     BLUE,
     GHOST,
     GREEN,
+    HOLLOW,
     INK,
     ORANGE,
     PAGE,
@@ -67,16 +68,11 @@ PAPER_POINTS = "the paper's seconds"
 PAPER_CHOICE = "the paper's choice"
 """Labels of the paper's own points, which are hollow."""
 
-_HOLLOW: dict[str, Any] = {
-    "linestyle": "none", "markerfacecolor": "white", "markeredgecolor": GHOST, "markersize": 3.5,
-    "markeredgewidth": 0.7,
-}  # fmt: skip
-
 LIMITS = ("time limit", "its cap")
 """Words of the reasons of runs that were stopped."""
 
 NEAR = 10
-"""Sets that were left out are drawn up to so many times the largest size that was run."""
+"""Omitted sets are drawn up to this many times the largest size that was run."""
 
 DOTTED = (0, (1, 1))
 """Line style of the paper's guide."""
@@ -179,7 +175,7 @@ def draw(
         middle = {point.x: point.y for point in points}
         values = {point.x: point.values for point in points if point.values is not None}
         segments: dict[str, Any] = {**size, "elinewidth": 0.6, "capsize": 0, "linestyle": look.line}
-        # No line through the floor: its slope would be that of a value which is not known.
+        # No line to a point below the floor: its slope would be meaningless.
         for part in _above(middle, None if linear else artefact.settings.get("floor")):
             whiskers(axes, part, look, values, **segments)
             flagged = [point.x for point in points if point.flagged and point.x in part]
@@ -219,9 +215,7 @@ def _choice(axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str
     for name in results.numbers.experiments(OPTIMA):
         n, best = results.numbers.optimum(name, "C_total") or (math.inf, math.nan)
         if n <= _far(results, artefact):
-            look = _look(results, name)
-            hollow = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
-            axes.plot([n], [best], label=PAPER_CHOICE, **hollow)
+            axes.plot([n], [best], label=PAPER_CHOICE, **_hollow(_look(results, name)))
     axes.set_yscale("log")
     powers_of_ten(axes.yaxis)
     axes.set_title(f"{display_name(panel['contender'])}: the best C", loc="left", fontsize=7.5)
@@ -280,8 +274,7 @@ def _paper_points(
     for name in [*left_out, *_names(artefact, panel)]:
         series = results.numbers.series(name, panel["contender"])
         if series:
-            look = _look(results, name)
-            style = {**_HOLLOW, "markeredgecolor": look.colour, "marker": look.marker}
+            style = _hollow(_look(results, name))
             axes.plot(list(series), [values[0] for values in series.values()], label=PAPER_POINTS, **style)
             title = known[name].title if name in known else results.paper.left_out.get(name, name)
             handles[name] = entry(f"{title}, the paper's", **style)
@@ -329,7 +322,7 @@ def _look(results: Results, name: str) -> Look:
     own = results.numbers.experiments(TIMINGS)
 
     def place(experiment: str) -> int | None:
-        """Return which of the paper's own sets an experiment, or the one that it varies, is."""
+        """Return the position of an experiment, or of the one that it varies, among the paper's own sets."""
         return next((at for at, it in enumerate(own) if f"{experiment}-".startswith(f"{it}-")), None)
 
     if (found := place(name)) is not None:
@@ -337,6 +330,12 @@ def _look(results: Results, name: str) -> Look:
     others = (entry for entry in results.paper.experiments.values() if place(entry.name) is None)
     sets = list(dict.fromkeys(entry.dataset for entry in others))
     return DATA_SET_LOOKS[OWN:][sets.index(results.experiment(name).dataset) % len(_DASHED)]
+
+
+def _hollow(look: Look) -> dict[str, Any]:
+    """Return the style of the paper's points of a data set."""
+    own = {"marker": look.marker, "markeredgecolor": look.colour, "markersize": 3.5, "markeredgewidth": 0.7}
+    return {**HOLLOW, **own}
 
 
 def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:

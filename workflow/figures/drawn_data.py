@@ -35,8 +35,8 @@ Some panels have more:
     Level sets: ``name``, ``x``, ``y`` with a null between two curves, and the look of a line. Points that lie
     on a straight line of the picture are left out.
 
-Beside the panels, ``notes`` has the title of the legend, by lines, and ``legend`` its entries that no series
-has, such as that for intervals: ``name`` and look.
+Beside the panels, ``notes`` holds the lines of the legend's title, and ``legend`` those of its entries that
+belong to no series, such as the one for intervals: ``name`` and look.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _axis(axis: Axis, limits: tuple[float, float], shared: str) -> dict[str, Any
 
 
 def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, Any]]:
-    """Return the lines of a panel; those of one look are one series, also if each was drawn alone."""
+    """Return the lines of a panel; lines of one look form one series, even if drawn separately."""
     errorbars = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
     caps = {id(cap) for each in errorbars for cap in each.lines[1]}
     intervals = {id(each.lines[0]): each.lines[2][0] for each in errorbars if each.lines[2]}
@@ -209,9 +209,9 @@ def _of_shares(axis: Axis, shares: Any) -> Any:
 
 
 def _shift(axes: Axes, transform: Transform) -> float | None:
-    """Return how many points to the right a transform moves what is given in the units of the axes.
+    """Return by how many points a transform shifts the units of the axes to the right.
 
-    It is None for a transform of something else.
+    It is None for a transform of other units.
     """
     if transform == axes.transData:
         return 0.0
@@ -247,7 +247,7 @@ def _look(line: Line2D) -> dict[str, Any]:
 
 
 def _dashes(lengths: Sequence[float] | None) -> str:
-    """Return the sign of a style of lines, or the lengths of its dashes and gaps in widths of the line."""
+    """Return the name of a line style, or the lengths of its dashes and gaps in line widths."""
     if not lengths:
         return "-"
     patterns = {
@@ -264,7 +264,7 @@ def _dashes(lengths: Sequence[float] | None) -> str:
 def _name(line: Line2D, known: Sequence[tuple[str, Line2D]]) -> str:
     """Return the text of the legend's entry with the look of a line, or of its nearest look; "" if none.
 
-    A line's own label is preferred to the nearest look, but not to the same one: it may be of many lines.
+    An entry with the same look comes first, as it may stand for many lines; then the line's own label.
     """
     look = _look(line)
     own = str(line.get_label())

@@ -24,7 +24,7 @@ SERIES = {
 
 
 _WIDEST = 1.0
-"""An interval may extend so far beyond all estimates before it is cut off."""
+"""Largest distance by which an interval may exceed all estimates before it is cut off."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -94,7 +94,7 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
 
 
 def _drawn(results: Results, name: str, solver: str) -> Iterator[float]:
-    """Yield where an experiment's line has marks: exponents, the ends of their intervals, the printed one."""
+    """Yield the positions of marks on an experiment's line: exponents, ends of intervals, the printed one."""
     for key in SERIES:
         if (exponent := results.shown_exponent(name, solver, *key)) is not None:
             yield from (exponent.value, *(exponent.ends or ()))

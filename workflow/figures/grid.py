@@ -18,7 +18,7 @@ from svmrepro.workflow.figures.axes import powers_of_ten
 from svmrepro.workflow.figures.style import PAGE, Look, contender_looks, entry, new_figure
 
 MOST = 32.0
-"""Ratios beyond this or its inverse have the colour of this one."""
+"""Largest ratio of the colour scale, whose smallest one is its inverse."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
@@ -59,7 +59,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
             )
         right.set_yscale("log")
         powers_of_ten(right.yaxis)
-        title = f"{experiment.title}\nCPU seconds until so many cells are done"
+        title = f"{experiment.title}\nCPU seconds against cells done"
         right.set_title(title, loc="left", fontsize=7.5)
         right.set_xlabel("cells done, certified or not", fontsize=7)
         right.set_ylabel("CPU seconds", fontsize=7)

@@ -78,7 +78,7 @@ def build_overview(results: Results, artefact: Artefact) -> Figure:
 def _signs(
     results: Results, panels: Iterable[Axes], names: Iterable[str], legend: Sequence[Line2D] = ()
 ) -> list[str]:
-    """Return what the signs that are drawn, and brackets in the legend, stand for."""
+    """Explain the signs that are drawn, and the brackets in the legend."""
     drawn = {each.get_label() for each in style.marks(panels)}
     brackets = any("[" in str(each.get_label()) for each in legend)
     signs = [sign for sign, there in (("whiskers", style.INTERVAL in drawn), ("brackets", brackets)) if there]
@@ -105,7 +105,7 @@ def draw(
     light: list[Line2D] = []
     sizes: list[int] = []
     absent: dict[str, str] = {}
-    looks = _looks(results, name)
+    looks = _looks(results)
     for contender in results.main(name):
         look = looks[contender]
         drawn = _ghosts(axes, results, name, contender, look)
@@ -147,16 +147,9 @@ def draw(
     return handles, light
 
 
-def _looks(results: Results, name: str) -> dict[str, Look]:
-    """Return the looks of an experiment's main contenders.
-
-    A contender looks the same in all experiments of a paper, as long as there are enough looks.
-    """
-    every = style.contender_looks(
-        label for other in results.paper.experiments for label in results.main(other)
-    )
-    distinct = len(set(every.values())) == len(every)
-    return every if distinct else style.contender_looks(results.main(name))
+def _looks(results: Results) -> dict[str, Look]:
+    """Return the looks of the main contenders, the same in all experiments of the paper."""
+    return style.contender_looks(label for name in results.paper.experiments for label in results.main(name))
 
 
 def _side_looks(results: Results, side: Sequence[str]) -> dict[str, Look]:
@@ -164,7 +157,8 @@ def _side_looks(results: Results, side: Sequence[str]) -> dict[str, Look]:
     names = results.shared(tuple(results.paper.experiments))
     found = [label for name in names for label in results.experiment(name).contenders]
     every = list(dict.fromkeys(label for label in found if not any(label in results.main(n) for n in names)))
-    taken = [look for name in names for look in _looks(results, name).values()]
+    looks = _looks(results)
+    taken = [looks[label] for name in names for label in results.main(name)]
     free = [look for look in style.SIDE_LOOKS if look not in taken]
     known = set(side) <= set(every) and len(every) <= len(free)
     order = every if known else list(side)
@@ -204,20 +198,13 @@ def _points(
     return list(points)
 
 
-_HOLLOW: dict[str, Any] = {
-    "markersize": style.HOLLOW_SIZE,
-    "markerfacecolor": "white",
-    "markeredgecolor": GHOST,
-}
-
-
 def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> list[int]:
     """Draw the paper's points, light and hollow, with its refitted line; return their sizes."""
     series = results.numbers.series(name, contender)
     if not series:
         return []
     seconds = [values[0] for values in series.values()]
-    axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, zorder=1, **_HOLLOW)
+    axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, zorder=1, **style.HOLLOW)
     fit = results.fit(name, contender, CPU, PAPER)
     if fit is not None and results.shown_exponent(name, contender, CPU, PAPER) is not None:
         ends = (fit.n_min, fit.n_max)
@@ -229,7 +216,7 @@ def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look)
 def _ghost_handle(results: Results, name: str, contender: str, look: Look) -> Line2D:
     printed = results.numbers.exponent(name, contender)
     law = f": $n^{{{printed:.1f}}}$" if printed is not None else ""
-    return entry(f"{display_name(contender)} in the paper{law}", marker=look.marker, **_HOLLOW)
+    return entry(f"{display_name(contender)} in the paper{law}", marker=look.marker, **style.HOLLOW)
 
 
 def _key(results: Results, names: Iterable[str]) -> list[Line2D]:
@@ -237,7 +224,7 @@ def _key(results: Results, names: Iterable[str]) -> list[Line2D]:
     first = {label: name for name in reversed(list(names)) for label in results.main(name)}
     machine = f"\n({results.numbers.machine})" if results.numbers.machine else ""
     handles: list[Line2D] = []
-    for contender, look in _looks(results, next(iter(first.values()))).items():
+    for contender, look in _looks(results).items():
         if contender not in first:
             continue
         shown = display_name(contender)

@@ -24,7 +24,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     """Draw a step line per contender; a problem is an experiment at the largest size that any of them solved.
 
     A contender without a certified result on a problem counts as never within any factor. Contenders that
-    were run nowhere are left out, and so are the problems at whose size a contender takes no part.
+    never ran are omitted. A contender's share is over the problems at whose size it takes part.
     """
     experiments = [results.experiment(name) for name in artefact.experiments]
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
@@ -61,7 +61,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 
 def seconds_of(results: Results, name: str, labels: Sequence[str]) -> dict[str, float]:
-    """Return the median seconds at the largest size that any contender solved, of those that take part there.
+    """Return the median seconds, at the largest size that any contender solved, of those taking part there.
 
     They are infinite where a contender has no certified result.
     """
@@ -78,7 +78,7 @@ def seconds_of(results: Results, name: str, labels: Sequence[str]) -> dict[str, 
 def ratios_to_best(problems: Sequence[Mapping[str, float]], labels: Sequence[str]) -> dict[str, list[float]]:
     """Return each contender's factor of the fastest on the problems in which it takes part.
 
-    It is inf where the contender's seconds are. Problems that nobody solved are left out.
+    It is inf where the contender's seconds are. Problems that no contender solved are omitted.
     """
     solved = [each for each in problems if each]
     best = [max(min(each.values()), 1e-9) for each in solved]

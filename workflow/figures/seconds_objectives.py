@@ -2,7 +2,7 @@
 
 The gap is ``(P - D(t)) / |P|``, with ``D(t)`` the dual objective that the solver reports and ``P`` the
 smallest primal objective among the certificates of all contenders: an upper bound of every ``D``. It needs
-``trace: true`` in the experiment. Of a solver that reports no objective on its way only the end is known.
+``trace: true`` in the experiment. A solver that reports no objective on the way has only an end point.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
 from svmrepro.workflow.figures.style import Look
 
 LEAST = 1e-12
-"""Distances are drawn down to this: below it rounding decides."""
+"""Smallest distance that is drawn: below it rounding decides."""
 
 STOPPED = "time limit"
 """Entry of the legend for a cross."""

@@ -47,7 +47,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     baseline: str = artefact.settings["baseline"]
     experiments = [results.experiment(name) for name in artefact.experiments]
     looks = {label: look for label, look in looks_of(experiments).items() if label != baseline}
-    # What was run nowhere takes no room.
+    # Contenders that never ran take no room.
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
     panel_looks = {label: look for label, look in looks.items() if label in run}
     height = max(0.3, 0.1 + 0.085 * len(panel_looks))
@@ -73,10 +73,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
     label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
-    bars_said = (
-        "Bars: 95 % intervals, which go on where they end in an arrow; two dots: both ratios of two; "
-        "neither: a single pair"
-    )
+    bars_said = "Bars: 95 % intervals, arrows: they go on; two dots: both of two ratios; neither: one pair"
     axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
     handles = _key(panel_looks, baseline) + [
         each for each in style.marks([axes]) if each.get_label() == style.FLAGGED
@@ -136,7 +133,7 @@ def _draw(
             values = results.ratio_values(name, n, label, panel.baseline, CPU)
             if len(values) >= FEWEST_SPREAD:
                 bars.append((y, ratio, look.colour))
-            elif len(values) > 1:  # the interval of two ratios says hardly more than they do
+            elif len(values) > 1:  # two ratios are drawn themselves: their interval adds little
                 dots = {**style.DOTS, "color": look.colour}
                 panel.axes.plot(values, [y] * len(values), label=style.SINGLE_RUNS, **dots)
         elif unit and limit is not None and "time limit" in reason:

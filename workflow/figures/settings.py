@@ -199,7 +199,7 @@ def _panel(panel: Axes, options: Options, lines: Sequence[SettingLine]) -> Drawn
 
 
 def _marks(panel: Axes, options: Options, n: int, place: int, line: SettingLine, drawn: Drawn) -> None:
-    """Draw the ratios of a line, and add them to what is drawn."""
+    """Draw the ratios of a line, and add them to ``drawn``."""
     points, intervals = drawn
     ratio = partial(options.results.ratio, options.name, n)
     for below, above in options.same_change(line):

@@ -31,8 +31,13 @@ COLUMN, PAGE = 3.5, 7.2
 GHOST = "#8c8c8c"
 """Grey of the paper's numbers."""
 
-MARKER_SIZE, LIGHT_SIZE, HOLLOW_SIZE = 4.5, 2.8, 4.0
-"""Sizes of markers: of points, of what stays in the background, of the paper's own points."""
+MARKER_SIZE, LIGHT_SIZE = 4.5, 2.8
+"""Sizes of markers: of points, of what stays in the background."""
+
+HOLLOW: dict[str, Any] = {
+    "linestyle": "none", "markerfacecolor": "white", "markeredgecolor": GHOST, "markersize": 4.0,
+}  # fmt: skip
+"""Style of the paper's own points."""
 
 SETTINGS: dict[Any, Any] = {
     "font.size": 8,
@@ -73,7 +78,7 @@ class Look:
 
 
 BLUE, ORANGE, GREEN, VIOLET, INK = "#0b4f8a", "#c2410c", "#3f7d20", "#6b3fa0", "#111827"
-"""The colours of looks, also where a figure colours by something else than contenders."""
+"""The colours of looks; also for figures that colour by something other than contenders."""
 
 CIRCLES = Look(BLUE, "o", "-")
 SQUARES = Look(ORANGE, "s", (0, (5, 2)))
@@ -111,30 +116,25 @@ CONTENDER_LOOKS = {
 }
 """Looks of contenders by label, the same in every figure that colours by contender.
 
-Other contenders get those of `LOOKS` that none of the figure's has.
+Other contenders get those that none of the figure's has.
 """
 
 
-def contender_looks(contenders: Iterable[str], others: Sequence[Look] = LOOKS) -> dict[str, Look]:
-    """Return contender -> look: its fixed look, or an unused one of the others as long as there are any."""
-    labels = list(dict.fromkeys(contenders))
-    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
-    free = cycle([look for look in others if look not in looks.values()] or others)
-    return {label: looks.get(label) or next(free) for label in labels}
-
-
-def distinct_looks(contenders: Iterable[str]) -> dict[str, Look]:
+def contender_looks(contenders: Iterable[str]) -> dict[str, Look]:
     """Return contender -> look: its fixed look, or one that no other has.
 
-    Once all looks are taken, their colours come with the markers of others.
+    Once all looks are taken, their colours are combined with other markers.
     """
+    labels = list(dict.fromkeys(contenders))
+    looks = {label: CONTENDER_LOOKS[label] for label in labels if label in CONTENDER_LOOKS}
     every = (*LOOKS, *SIDE_LOOKS)
-    mixed = [
+    mixed = (
         Look(one.colour, every[(at + shift) % len(every)].marker, one.line)
         for shift in range(len(every))
         for at, one in enumerate(every)
-    ]
-    return contender_looks(contenders, mixed)
+    )
+    free = cycle(look for look in mixed if look not in looks.values())
+    return {label: looks.get(label) or next(free) for label in labels}
 
 
 DOTS: dict[str, Any] = {
@@ -175,7 +175,7 @@ def whiskers(
     """Draw estimates by position on the horizontal axis, with their intervals as whiskers.
 
     Where an estimate rests on fewer than three ``values``, these are drawn as dots in place of the interval,
-    which says hardly more than they do.
+    which would add little.
     """
     few = {
         x: tuple(found) for x, found in (values or {}).items() if x in points and len(found) < FEWEST_SPREAD

@@ -26,14 +26,14 @@ PERMUTATION: dict[str, Any] = {
 """Style of the single permutations."""
 
 DOTS = 10
-"""Up to so many permutations are shown one by one; of more, the interval of the mean."""
+"""Maximum number of permutations that are drawn individually; for more, the interval of the mean is drawn."""
 
 COLUMNS = 6
 NEAR = 0.25
 """Data sets whose means all change by less than this share an axis."""
 
 Means = list[Interval | None]
-"""Of each contender relative to the first; None if no permutation was solved by both."""
+"""Mean of each contender relative to the first; None if no permutation was solved by both."""
 
 
 def build(results: Results, artefact: Artefact) -> Figure:

@@ -98,7 +98,7 @@ class Plan:
         """Wait until no other run uses this scale's results folder, then lock it.
 
         The operating system releases the lock when this process ends, even if it is killed. A folder that
-        cannot be written, claims that cannot be read, or a mirror that is not there raises a StepError now,
+        cannot be written, claims that cannot be read, or a mirror that does not exist raises a StepError now,
         not hours later.
         """
         # Imported late: it takes a moment, which building the graph can skip.
@@ -109,7 +109,7 @@ class Plan:
         # The data folder is not checked: it may be complete and read-only.
         for folder in (self.config.results_dir, self.config.figures_dir):
             check_writable(folder)
-        # Nor is one of compiled code that is there.
+        # An existing folder of compiled code is not checked either.
         folder = fingerprints.compiled_dir()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +122,7 @@ class Plan:
         """Raise a StepError if the mirror is neither an address nor a folder."""
         mirror = self.config.mirror
         if mirror and not mirror.startswith(("http://", "https://")) and not Path(mirror).is_dir():
-            what = "no http(s) address" if "://" in mirror else "not a folder"
+            what = "not an http(s) address" if "://" in mirror else "not a folder"
             raise StepError(f"mirror: {mirror} is {what} (key mirror, or variable SVMREPRO_MIRROR)")
 
     def _waiting(self, owner: str) -> None:
@@ -159,7 +159,7 @@ class Plan:
 
     @property
     def report_text(self) -> str:
-        """The text of the report's first page: with the verdicts, once they are there."""
+        """The text of the report's first page, with the verdicts once they exist."""
         made = paths.report_text(self.config)
         return str(
             made.absolute() if made.is_file() else config_dir().parent / "workflow/report/workflow.rst"
@@ -359,7 +359,7 @@ class Plan:
         return [*self.job_files(paper, experiment), *self.analyses(paper, [experiment]), *own]
 
     def files(self) -> list[str]:
-        """Return the files that can be asked for: of data, compiled code, and all papers."""
+        """Return the files that can be requested: of data, compiled code, and all papers."""
         found = [self.marker(name) for name in data_sets(self.config)]
         found += [*self.compiled.values(), str(paths.report(self.config))]
         for paper in self.config.papers:
@@ -375,7 +375,7 @@ class Plan:
         return f"{paper}-{name}" if taken else name
 
     def targets(self) -> list[str]:
-        """Return the names that can be asked for: papers, experiments, tables, figures and rules."""
+        """Return the names that can be requested: papers, experiments, tables, figures and rules."""
         found = [*RULES, *self.config.papers]
         for name, paper in self.config.papers.items():
             found += [self.target(name, each) for each in (*paper.experiments, *paper.artefacts)]
@@ -384,7 +384,7 @@ class Plan:
         return found
 
     def check_target(self, name: str, commands: Iterable[str] = ()) -> None:
-        """Raise a StepError if a target is neither a name that can be asked for nor a path.
+        """Raise a StepError if a target is neither a name that can be requested nor a path.
 
         The error may suggest one of the other ``commands``.
         """
@@ -426,7 +426,7 @@ def makes_files(arguments: Sequence[str]) -> bool:
 
 
 def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Take apart what Snakemake has merged from configuration files, so that messages name a value's file."""
+    """Separate the files whose settings Snakemake has merged, so that messages name a value's file."""
     from snakemake.common.configfile import load_configfile
 
     layers: list[tuple[str, Mapping[str, Any]]] = []

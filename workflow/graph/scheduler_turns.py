@@ -3,7 +3,7 @@
 To keep to ``--max-jobs-per-timespan`` (100 a second by default), the scheduler asks at each of its turns for
 another one a second later, and each job that ends gives it one more. Every job thus adds a chain of turns
 that goes on as long as jobs wait. After a hundred jobs the scheduler took 0.4 processors, which disturbed
-measurements (seen with Snakemake 9.27). Here a turn is asked for only where the limit keeps jobs waiting, and
+measurements (seen with Snakemake 9.27). Here a turn is requested only where the limit keeps jobs waiting, and
 not while an earlier one is due.
 """
 

@@ -1,4 +1,4 @@
-"""The folder of a bench: its name, and that nothing of another kind is overwritten in it."""
+"""The folder of a bench: its name, and checks that no other files are overwritten in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmrepro.workflow.configuration import callers_folder, config_dir
 from svmrepro.workflow.errors import StepError
 
 MARK = Path("config", "experiments", "bench.yaml")
-"""File by which the folder of a bench is known; it is written before the rest of the configuration."""
+"""File by which the folder of a bench is recognised; it is written before the rest of the configuration."""
 
 _PAPER = b"paper: bench"
 
@@ -24,7 +24,7 @@ _FIRST = ("own", "arrays")
 
 
 def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> Path:
-    """Return the folder of a bench: the one asked for, or one named after the data.
+    """Return the folder of a bench: the requested one, or one named after the data.
 
     A folder that holds something else, or a bench of other data, is a StepError.
     """
@@ -73,7 +73,7 @@ def _foreign(folder: Path) -> str:
 
 
 def _other_data(folder: Path, data: Sequence[str | Path]) -> str:
-    """Return a file, still there, or a name, of which the folder holds a bench, unless it is one of these."""
+    """Return existing data of the bench in the folder that are not among these; "" if there are none."""
     told = next((line for line in _lines(folder / MARK) if line.startswith(_DATA.encode())), None)
     before = json.loads(told.removeprefix(_DATA.encode())) if told else []
     here = [*_places(data), *(str((folder / "arrays" / f"{name}.npz").resolve()) for name in data)]
@@ -82,7 +82,7 @@ def _other_data(folder: Path, data: Sequence[str | Path]) -> str:
 
 
 def _all_there(data: Sequence[str | Path]) -> bool:
-    """Tell whether all data can be read; if not, that is to be said."""
+    """Tell whether all data can be found; if not, that error comes first."""
     return all(callers_folder.given(name).is_file() or str(name) in datasets.names() for name in data)
 
 

@@ -31,7 +31,7 @@ _FORMS = ("md", "html", "csv")
 
 
 class BenchFiles(NamedTuple):
-    """The files at the top of a bench's folder, and what `failures` says, also if nothing was solved."""
+    """The files at the top of a bench's folder, and the lines of `failures`, also if nothing was solved."""
 
     files: Sequence[Path]
     failures: Mapping[str, bool]
@@ -116,7 +116,7 @@ def _name_of(solver: Callable[..., Any]) -> str:
 
 
 def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
-    """Check and measure a bench, and make its tables and figures; a mistake in it is a StepError."""
+    """Check and measure a bench, and make its tables and figures; an invalid setting raises a StepError."""
     bench_settings.check_values(wanted)
     callers_folder.find_modules()
     # Their errors come before anything is read.
@@ -155,8 +155,8 @@ def say(text: str) -> None:
 
 
 def _measure(config: Config, folder: Path) -> None:
-    """Measure every data set, each in a process of its own; what is measured already is kept."""
-    from svmrepro.workflow.steps import analyse, collect  # late, as below: mistakes are told before
+    """Measure every data set, each in a process of its own; existing measurements are kept."""
+    from svmrepro.workflow.steps import analyse, collect  # late, as below, after the checks
 
     file = folder / "config.json"
     write_config(config, file)
@@ -188,7 +188,7 @@ def _show(config: Config, folder: Path) -> list[Path]:
 def _measure_set(config: Path, experiment: str) -> None:
     command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
     command += ["--paper", PAPER, "--experiment", experiment, "--job", "all"]
-    # To standard error: what solvers print is no part of the table.
+    # To standard error: output of solvers does not belong to the table.
     process = subprocess.Popen(command, stdout=2)
     try:
         code = process.wait()

@@ -31,7 +31,7 @@ from svmrepro.workflow.joining.bench_folder import MARK, data_line
 from svmrepro.workflow.number_text import plural
 
 PAPER = "bench"
-"""Name of the paper that a bench is."""
+"""Name of a bench as a paper."""
 
 GENERATED = ("twonorm-generated", "ringnorm-generated", "chess-board")
 """Data sets if none is named: they need no download."""
@@ -145,7 +145,7 @@ def read_data(bench: Bench, folder: Path) -> list[BenchData]:
 
 
 def _check_file_options(bench: Bench) -> None:
-    """Raise a StepError for an option that concerns files, or tables, where there are none."""
+    """Raise a StepError for an option for files, or for tables, if the data have none."""
     files = [Path(name) for name in bench.data if str(name) not in datasets.names()]
     told = {
         "labels": bench.labels is not None,
@@ -207,7 +207,7 @@ def sample_of_file(
 ) -> BenchData:
     """Read a user's own file and store its rows in a random order, in a folder; a fault is a StepError.
 
-    Files are often sorted by class, and the first rows of one would then be no sample of it.
+    Files are often sorted by class, so their first rows would not be a representative sample.
     """
     name = _name_of(path)
     told: Any = {} if labels is None else {"labels": labels}
@@ -226,7 +226,7 @@ def sample_of_file(
     order = np.random.default_rng(0).permutation(len(data.y))
     n = min(len(order), MOST_ROWS) if rows is None else rows
     if not 2 <= n <= len(order):
-        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}, and 2 are the least")
+        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}; at least 2 are needed")
     stored["train"] = (data.X[order[:n]], data.y[order[:n]])
     for size in sizes_of(n):
         if len(set(data.y[order[:size]])) < 2:
@@ -393,7 +393,7 @@ def check_own_solvers(bench: Bench) -> None:
             user = user_functions.find(name)
             user.check_name()
             if ":" in name:
-                solver_fingerprint(name)  # says in short if there is no such module
+                solver_fingerprint(name)  # its error for a missing module is short
             user.check_call(bench.options)
         except (ValueError, StepError) as error:
             known = [*SOLVERS, *user_functions.declared()]

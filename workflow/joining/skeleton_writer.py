@@ -40,11 +40,11 @@ NEXT: Final = {
         "./run --config 'papers=[{name}]'",
     ),
 }
-"""Commands to go on with in a clone, by kind."""
+"""Next commands in a clone, by kind of skeleton."""
 
 
 def next_commands(kind: str, name: str) -> list[str]:
-    """Return the commands to go on with, as they can be called here."""
+    """Return the next commands, as they can be called here."""
     commands = [as_called(line.format(name=name)) for line in NEXT[kind]]
     if commands[0].startswith("pip install"):
         # A clone's environment has the tools that build and test a package; another one may not.

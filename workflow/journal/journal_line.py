@@ -152,7 +152,7 @@ def decode(text: bytes) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of measurements; a line that is none raises a StepError, ``file:line: what``."""
+    """Read a file of measurements; an invalid line raises a StepError, ``file:line: what``."""
     lines = []
     try:
         content = path.read_bytes()

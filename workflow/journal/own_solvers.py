@@ -1,4 +1,4 @@
-"""What the user's own solvers did not solve, told at the end of a run or a bench."""
+"""Unsolved runs of the user's own solvers, reported at the end of a run or a bench."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from svmrepro.workflow.number_text import plural
 def failures(config: Config, experiments: Iterable[Experiment]) -> dict[str, bool]:
     """Return a line on each own solver with unsolved runs, and whether it solved none and failed in some.
 
-    To return at a limit is a result and no failure, as it is for every other solver. What was not run, for
-    instance without its data, says nothing about a solver.
+    As for every other solver, returning at a limit is not a failure. Runs that were not made, for example for
+    lack of data, are ignored.
     """
     made: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for experiment in experiments:

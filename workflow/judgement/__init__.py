@@ -3,7 +3,7 @@
 claims                   the claims of a paper, as its file lists them
 verdicts                 their verdicts (also *on a stand-in*), on what was measured and what the paper prints
 _findings                the value of a quantity, or the reason why there is none
-_quantities              what a claim measures; a ratio that a time limit turns into a bound
+quantities               what a claim measures; a ratio that a time limit turns into a bound
 _curve_quantities        quantities over n, C or eps
 _grid_quantities         quantities over grids of C and gamma
 _permutation_quantities  quantities over permutations

@@ -39,7 +39,7 @@ class Finding:
 
     @property
     def open_end(self) -> str:
-        """``at least`` or ``at most`` if only that is known of the number, else ""."""
+        """``at least`` or ``at most`` if only a bound of the number is known, else ""."""
         low, high = (self.interval.ends if self.interval is not None else None) or (0.0, 0.0)
         return "at least" if math.isinf(high) else "at most" if math.isinf(low) else ""
 

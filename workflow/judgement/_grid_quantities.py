@@ -1,7 +1,7 @@
 """Quantities of claims about grids of C and gamma: shares of cells, and ratios of sums over them.
 
-Each function is a kind of quantity, as in `svmrepro.workflow.judgement._quantities`. Cells count that both
-contenders have certified. ``of`` is cpu_seconds (the default), iterations, or seconds-per-iteration.
+Each function is a kind of quantity, as in `svmrepro.workflow.judgement.quantities`. Only cells that both
+contenders have certified count. ``of`` is cpu_seconds (the default), iterations, or seconds-per-iteration.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Shared = Sequence[tuple[SolvedCell, SolvedCell]]
 def grid_share(results: Results, spec: Spec) -> list[Finding]:
     """Share of the cells in which the first of ``contenders`` needs less than the second.
 
-    Another process changes the seconds of a contender in all cells alike. The interval has the shares in
-    which the first one wins if its seconds are more or less by that.
+    In another process, the seconds of a contender differ by one factor in all cells. The interval includes
+    the shares in which the first one wins if its seconds are larger or smaller by that factor.
     """
 
     def found(factor: float) -> list[Finding]:

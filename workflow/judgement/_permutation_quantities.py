@@ -1,6 +1,6 @@
 """Quantities of claims about permutations: shares of significant data sets, mean ratios, counts.
 
-Each function is a kind of quantity, as in `svmrepro.workflow.judgement._quantities`. ``table`` names the
+Each function is a kind of quantity, as in `svmrepro.workflow.judgement.quantities`. ``table`` names the
 paper's file of printed numbers.
 """
 
@@ -90,7 +90,7 @@ def _beyond_processes(
 ) -> bool:
     """Tell whether the ratio of the contenders' mean seconds differs from 1 by more than processes do.
 
-    How it varies over the permutations is the test's concern.
+    Variation over the permutations is left to the test.
     """
     ratio = Interval.exact(mean_ratio(pairing.second, pairing.first).value)
     low, high = _widened(results, problem, contenders, ratio).ends or (1.0, 1.0)
@@ -100,7 +100,7 @@ def _beyond_processes(
 def _widened(
     results: Results, problem: PermutedProblem, contenders: Sequence[str], ratio: Interval
 ) -> Interval:
-    """Return the interval of a ratio of mean seconds with what other processes would change."""
+    """Return the interval of a ratio of mean seconds, widened by the variation between processes."""
     groups = (results.group(problem.name, label, problem.n) for label in contenders)
     return across_processes(ratio, processes(*groups), PERMUTED_SPREAD)
 

@@ -1,6 +1,6 @@
 """The quantities of claims, taken from the paper's printed numbers instead of measurements.
 
-Each function is a kind of quantity of `svmrepro.workflow.judgement._quantities` and understands the same
+Each function is a kind of quantity of `svmrepro.workflow.judgement.quantities` and understands the same
 parameters, on all experiments of a claim and the paper's own sizes. It returns no finding where the paper
 prints nothing. A quantity that is compared with a printed number has no function here.
 
@@ -56,7 +56,7 @@ def sizes(numbers: PaperNumbers, experiment: str, *contenders: str) -> list[int]
 
 
 def ratio_of(numbers: PaperNumbers, experiment: str, n: int, above: str, below: str) -> Interval | None:
-    """Return the ratio of printed seconds, as far as rounding leaves it open; None if either is missing."""
+    """Return the ratio of printed seconds with its range by rounding; None if either is missing."""
     top, bottom = (seconds(numbers, experiment, n, contender) for contender in (above, below))
     return None if top is None or bottom is None else _quotient(top, bottom)
 

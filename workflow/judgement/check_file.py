@@ -28,9 +28,7 @@ _STATUS = field_types.one_of({*STATUSES, *FAILED})
 _SEED = field_types.optional(field_types.count)
 _DATE = field_types.optional(field_types.date)  # a paper without data has none
 
-CLAIM_COLUMNS = ("id", "verdict", "measured")
-WORTH_COLUMNS = ("counted", "on_paper")
-"""Columns that older tables lack."""
+CLAIM_COLUMNS = ("id", "verdict", "measured", "counted", "on_paper")
 
 _CLAIM: Mapping[str, Kind] = {
     "id": field_types.name,
@@ -40,7 +38,7 @@ _CLAIM: Mapping[str, Kind] = {
     "counted": field_types.one_of({"yes", "no"}),
 }
 CLAIM_FORM = FieldType(_CLAIM.get, ("id",))
-"""Fields of a table of claims that are used; the others only quote."""
+"""Fields of a table of claims that are used; the others are only for readers."""
 
 
 class _Run(Struct):
@@ -85,13 +83,20 @@ class _Row(Struct):
         return [(self.paper, self.experiment, self.n, self.contender, seed, *point) for seed in self.runs]
 
 
+class _Counts(Struct):
+    """How many runs of a paper were measured."""
+
+    measured: int
+
+
 class _Paper(Struct):
     """When, where and how the runs of a paper were measured."""
 
     measured: str
     machine: dict[str, str]
-    machines: list[dict[str, str]] = []
-    protocols: tuple[str, ...] = ("1",)
+    machines: list[dict[str, str]]
+    protocols: list[str]
+    runs: _Counts
 
     def __post_init__(self) -> None:
         check("measured", self.measured, _DATE)
@@ -108,7 +113,7 @@ class _Record(Struct):
     papers: dict[str, _Paper]
     claims: dict[str, dict[str, str]]
     rows: list[_Row]
-    claims_on_paper: dict[str, dict[str, str]] = {}
+    claims_on_paper: dict[str, dict[str, str]]
 
     def __post_init__(self) -> None:
         check("scale", self.scale, field_types.name)

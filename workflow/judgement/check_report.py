@@ -23,7 +23,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def junit(scale: str, verdicts: Verdicts, outcome: ReferenceCheck | None) -> str:
     """Return the check as JUnit XML: a suite per paper with a case per claim, and one for the reference.
 
-    A claim that does not hold is a result and no failure. Failures are the faults of the comparison with the
+    A claim that does not hold is a result, not a failure. Failures are the faults of the comparison with the
     reference run; a claim that was not measured is skipped, as is the comparison if there was none.
     """
     suites = {
@@ -49,7 +49,7 @@ def markdown(
     lines = [f"## svmrepro check, {scale} scale", ""]
     lines += [f"| paper | {' | '.join(VERDICTS)} |", "| :-- " + "| --: " * len(VERDICTS) + "|"]
     for paper, rows in verdicts.items():
-        tally = Counter(row["verdict"] for row in rows if row.get("counted", "yes") == "yes")
+        tally = Counter(row["verdict"] for row in rows if row["counted"] == "yes")
         counts = " | ".join(str(tally[verdict]) for verdict in VERDICTS)
         lines.append(f"| {_cell(titles[paper])} | {counts} |")
     lines.append("")

@@ -1,7 +1,7 @@
 """A paper's checkable sentences: the files ``config/claims/<paper>.yaml``.
 
 Each claim gives the place and words of the sentence, its reading as a quantity
-(`svmrepro.workflow.judgement._quantities`), the rule that decides, and the scales at which it is judged.
+(`svmrepro.workflow.judgement.quantities`), the rule that decides, and the scales at which it is judged.
 `svmrepro.workflow.judgement.verdicts` applies the rules.
 
 The ``kind`` of a claim says what its verdict is worth:
@@ -32,7 +32,7 @@ from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES, needs_clock
+from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES, needs_clock
 
 HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 STAND_IN, STAND_IN_FAILS = "holds on a stand-in", "does not hold on a stand-in"
@@ -40,7 +40,7 @@ TOO_SMALL = "not decided at this size"
 VERDICTS = (HOLDS, STAND_IN, FAILS, STAND_IN_FAILS, UNDECIDED, TOO_SMALL, UNMEASURED)
 
 HELD = (HOLDS, STAND_IN)
-"""Verdicts of a claim that was found true of what was measured."""
+"""Verdicts that a claim is true of the measured data."""
 
 UNASKED = "not applicable"
 """The verdict on the paper's own numbers if it prints none for the quantity."""
@@ -49,7 +49,7 @@ SCALES_WITHOUT_CLOCK = ("smoke",)
 """Scales whose runs are too short to judge seconds; no claim about seconds may name them."""
 
 BENT = "by the repeats' scatter alone: "
-"""Beginning of what is said of exponents that are undecided because their points lie on no line."""
+"""Prefix of the note on exponents that are undecided because their points lie on no line."""
 
 HEADLINE, DETAIL, CONSTRUCTED = "headline", "detail", "by construction"
 COUNTED = (HEADLINE, DETAIL)
@@ -164,7 +164,7 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
 
 
 def all_claims(config: Config) -> dict[str, list[Claim]]:
-    """Return the claims of each paper that has some; what is wrong in a file is a StepError."""
+    """Return the claims of each paper that has some; an invalid file raises a StepError."""
     return {name: claims_of(paper) for name, paper in config.papers.items() if claims_file(name).is_file()}
 
 
@@ -189,7 +189,7 @@ def claims_of(paper: Paper) -> list[Claim]:
 
 
 def _check(claim: Claim, experiments: Sequence[str]) -> None:
-    """Raise ValueError if something beyond its types is wrong with a claim."""
+    """Raise ValueError for a fault in a claim that its types do not exclude."""
     quantity, kind = claim.quantity, claim.quantity.get("kind")
     if not isinstance(kind, str) or kind not in CLAIM_QUANTITIES:
         raise ValueError(f"quantity: kind: one of {', '.join(CLAIM_QUANTITIES)} expected")

@@ -99,7 +99,7 @@ def _weight(run: MeasuredRun) -> int:
     """Return which of two repeats stands for their row: the one with the larger weight, or the first."""
     if run.solved:
         return 1
-    return 2 if run.status in (*FAILED, "optimal") else 0  # "optimal" by its own word only
+    return 2 if run.status in (*FAILED, "optimal") else 0  # "optimal" by its own report only
 
 
 def _entry(run: MeasuredRun) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def machine_records(runs: Runs) -> list[dict[str, str]]:
 
 
 def about(runs: Runs) -> dict[str, Any]:
-    """Return what a record says of the runs of one paper: when, where and how they were measured."""
+    """Return when, where and how the runs of one paper were measured, for a record."""
     measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
     return {
         "machine": machine_identity(runs),
@@ -181,20 +181,17 @@ def about(runs: Runs) -> dict[str, Any]:
 
 
 def other_protocol(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Say that the seconds of the papers of both records were taken by different protocols, or "".
-
-    Papers that name none are of the first.
-    """
+    """Say that the seconds of the papers of both records were taken by different protocols, or ""."""
     both = there["papers"].keys() & here["papers"].keys()
     before, now = (
-        sorted({name for paper in both for name in record["papers"][paper].get("protocols") or ["1"]})
+        sorted({name for paper in both for name in record["papers"][paper]["protocols"]})
         for record in (there, here)
     )
-    if before == now:
+    if before == now or [] in (before, now):  # nothing was timed
         return ""
     return (
-        f"timing protocol {' and '.join(now)} here, {' and '.join(before)} there: seconds, and what is "
-        "claimed of them, are not comparable"
+        f"timing protocol {' and '.join(now)} here, {' and '.join(before)} there: seconds, and claims "
+        "about them, are not comparable"
     )
 
 

@@ -4,10 +4,10 @@ A rule is applied to intervals, not points:
 
 * *holds* - the whole interval satisfies the rule;
 * *does not hold* - the whole interval violates it;
-* *holds on a stand-in*, *does not hold on a stand-in* - so it is, but not on the paper's own data alone;
+* *holds on a stand-in*, *does not hold on a stand-in* - the same, but not on the paper's own data alone;
 * *not decided* - the interval straddles the bound; there are too few sizes, repeats or permutations for an
   interval; or there are too few estimates to decide together. If the points of a fit lie on no line, and the
-  repeats' scatter alone would decide, that verdict is told: more repeats would change little;
+  repeats' scatter alone would decide, that verdict is added: more repeats would change little;
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
 * *not measured here* - with the reason.
 
@@ -42,7 +42,6 @@ from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.judgement._printed_quantities import PRINTED
-from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES, value
 from svmrepro.workflow.judgement.claims import (
     BENT,
     FAILS,
@@ -55,6 +54,7 @@ from svmrepro.workflow.judgement.claims import (
     UNMEASURED,
     Claim,
 )
+from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES, value
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 
@@ -136,7 +136,7 @@ def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:
 def _smallest_deciding_size(claim: Claim, numbers: PaperNumbers, experiment: str) -> int:
     """Return the smallest size of an experiment that decides a claim, 0 if all do.
 
-    The paper's size of an experiment that it does not have is the smallest among the claim's others.
+    For an experiment that the paper does not have, the smallest of the paper's sizes in the claim counts.
     """
     if isinstance(claim.decisive, dict):
         return claim.decisive.get(experiment, 0)
@@ -166,9 +166,9 @@ def _beside(results: Results, spec: Spec) -> str:
 def record(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict with its findings for programs: numbers in full, and where they were measured.
 
-    ``low`` or ``high`` alone tells what a limit says of a number that was not measured. ``n`` is given if a
-    finding belongs to one size, ``single`` tells a ratio from one pair of runs, and
-    ``contenders`` are those that the quantity names.
+    ``low`` or ``high`` alone is a bound, set by a limit, on a number that was not measured. ``n`` is given if
+    a finding belongs to one size, ``single`` tells a ratio from one pair of runs, and ``contenders`` are
+    those that the quantity names.
     """
     claim, spec = verdict.claim, verdict.claim.quantity
     named = [spec[key] for key in ("contender", "minus", "above", "below") if isinstance(spec.get(key), str)]
@@ -251,7 +251,7 @@ def combined_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
 
 
 def noise_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
-    """Return how exponents that decide nothing would decide by their repeats' scatter alone, else ""."""
+    """Return the verdict on undecided exponents by their repeats' scatter alone; "" if there is none."""
     if combined_verdict(claim, findings) != UNDECIDED:
         return ""
     found = combined_verdict(claim, [_by_noise(item) for item in findings])
@@ -341,7 +341,7 @@ def _value(finding: Finding) -> float:
 
 
 def _estimate(finding: Finding) -> Interval:
-    """Return the estimate without its interval, but all that is known where that is open."""
+    """Return the estimate without its interval; if the interval is open, with it."""
     assert finding.interval is not None
     return finding.interval if finding.open_end else Interval.exact(finding.interval.value)
 

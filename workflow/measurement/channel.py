@@ -23,7 +23,7 @@ Send = Callable[[Mapping[str, Any]], None]
 
 
 def sender() -> Send | None:
-    """Return a function that sends a message, plain data; None if nobody listens."""
+    """Return a function that sends a message, plain data; None if there is no listener."""
     path = os.environ.get(VARIABLE)
     if not path:
         return None

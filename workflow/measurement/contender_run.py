@@ -71,7 +71,7 @@ class ContenderRuns:
     ``encode`` returns the same examples in a named encoding, for contenders that ask for one. ``point`` is
     the value on the experiment's axis, if it has one; ``test`` holds examples (k, d) and labels (k,) of the
     test set for its measures. ``instructions`` counts those of each run. ``matrix`` returns the judge's
-    kernel matrix of a problem, given the name of its ``encoding``. ``present`` is told of each call.
+    kernel matrix of a problem, given the name of its ``encoding``. ``present`` is notified of each call.
 
     Each representation is built once per storage and shared by the contenders that use it. A user's own
     solver gets a fresh copy for each run, so that changes to its arrays affect neither other contenders nor

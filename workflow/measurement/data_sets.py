@@ -143,9 +143,9 @@ def _portable(reason: str) -> str:
 def load_instance(config: Config, instance: Instance, encoding: str | None = None) -> Dataset:
     """Load the examples of an instance from disk; nothing is downloaded here.
 
-    The order of the rows does not depend on the ``encoding``, which replaces the data set's own. Data that
-    are not there are a NotAvailable with the reason (the error of the last attempt to fetch, or of the file),
-    or a StepError if the data set is a user's own file.
+    The order of the rows does not depend on the ``encoding``, which replaces the data set's own. Missing data
+    raise NotAvailable with the reason (the error of the last attempt to fetch, or of the file), or a
+    StepError if the data set is a user's own file.
     """
     from svmrepro import datasets
 

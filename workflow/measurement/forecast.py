@@ -27,7 +27,7 @@ FIRST_GUESS = 0.1
 JOB_SECONDS = 3.0
 #: The remaining time is not shown if more than this share of it rests on `FIRST_GUESS`.
 MOST_GUESSED = 0.5
-#: A run is overdue after this many times the seconds expected of it, and not before so many seconds.
+#: A run is overdue after this many times its expected seconds, but not before this many seconds.
 TIMES_OVERDUE, LEAST_OVERDUE = 3.0, 5.0
 #: If all journals together exceed this many bytes, only the current experiment's is read.
 MOST_BYTES = 80_000_000
@@ -40,8 +40,8 @@ _Place = tuple[int, float | None]
 class Forecast:
     """The runs of a scale: how many were made, how many are left, and how long those will take.
 
-    ``present`` lists the experiments to forecast. Or it is the one being measured; the others of the scale
-    are read, too, unless their journals are too large, because they tell how long its solvers take.
+    ``present`` lists the experiments to forecast, or is the one being measured. The others of the scale are
+    then read, too, to learn how long its solvers take, unless their journals are too large.
     """
 
     def __init__(self, config: Config, present: Experiment | Sequence[Experiment]) -> None:
@@ -93,7 +93,7 @@ class Forecast:
         """Return the number of remaining runs, and an estimate of their seconds with the start of their jobs.
 
         They are counted for one experiment, or for all that are covered. The seconds are None while most of
-        them would be for solvers that have not been measured anywhere.
+        them belong to solvers that have not been measured anywhere.
         """
         runs, seconds, guessed = 0, 0.0, 0.0
         for experiment in [only] if only else self._experiments:
@@ -114,7 +114,7 @@ class Forecast:
     def seconds(self, experiment: Experiment, contender: Contender, n: int) -> float:
         """Estimate the CPU seconds of a run: the median of its runs at this size.
 
-        Without any, it is the first of these that can be had, and at most the time limit:
+        Without any, it is the first available of these, and at most the time limit:
 
         1. the contender's runs at other sizes, extrapolated on log-log scales;
         2. the median of the other contenders, because the problem decides more than the solver;
@@ -159,7 +159,7 @@ class Forecast:
         return runs, seconds
 
     def _points(self, key: _Key) -> Mapping[int, Sequence[float]]:
-        """Return the seconds of a contender by size: measured, or else those of the reference at our pace."""
+        """Return measured seconds of a contender by size, or else the reference's, scaled to this machine."""
         measured = self._seconds.get(key)
         if measured or key not in self._reference:
             return measured or {}
@@ -170,7 +170,7 @@ class Forecast:
         known = self._guesses[solver]
         if n not in known:
             keys = self._running[solver]
-            # Of a solver without any known seconds, another solver's are a better guess than none.
+            # If no seconds of this solver are known, fall back on those of other solvers.
             if not any(map(self._points, keys)):
                 keys = list(self._reference)[::10]
             found = [extrapolate(points, n) for key in keys if (points := self._points(key))]
@@ -216,7 +216,7 @@ def extrapolate(points: Mapping[int, Iterable[float]], n: int) -> float:
 
 
 def overdue(passed: float, expected: float) -> bool:
-    """Whether a run has taken so long that forecasts which count on its end say nothing."""
+    """Whether a run has taken so long that its end can no longer be forecast."""
     return passed > max(LEAST_OVERDUE, TIMES_OVERDUE * expected)
 
 

@@ -34,9 +34,9 @@ _SENT = (
 class JobProgress:
     """Reports on a job to a stream, by default standard error, and in full to a log file.
 
-    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. If
-    a command of ``svmrepro`` started the run, it is told instead, and shows what all jobs do. The log file
-    gets one line per run.
+    On a terminal, the last line always shows the current run. Elsewhere only complete lines are written. If a
+    command of ``svmrepro`` started the run, it gets the messages instead, and shows what all jobs do. The log
+    file gets one line per run.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class JobProgress:
             self._print(text, log=False, end="" if self._terminal else "\n")
 
     def _so_far(self, passed: float, expected: float) -> str:
-        """Say how long a run has taken, and what is left; once it is overdue, nobody knows how long."""
+        """Say how long a run has taken, and what is left; an overdue run gives no estimate."""
         if overdue(passed, expected):
             runs, _ = self._forecast.left(self._experiment)
             return f"running for {duration(passed)}, {_about(expected)} expected; {plural(runs, 'run')} left"

@@ -19,7 +19,7 @@ _SAME = 1e-6  # difference below which two kernel values are the same, apart fro
 class JudgeMatrices:
     """Gaussian kernel matrices of the latest examples, by encoding.
 
-    Each is computed in the data set's own order, also when only permutations of it are asked for. After a
+    Each is computed in the data set's own order, even if only permutations of it are requested. After a
     restart another permutation may be the first in its process, and the last digits of a certificate must not
     depend on that. For the same reason the first solution gets the matrix, too.
     """
@@ -31,7 +31,7 @@ class JudgeMatrices:
     def of(
         self, problem: Problem, encoding: str | None, examples: object, permutation: int | None = None
     ) -> GramMatrix | None:
-        """Return a problem's kernel matrix; None if it is too large or of no use to the judge.
+        """Return a problem's kernel matrix; None if it is too large or not useful to the judge.
 
         ``examples`` is the same for the same examples in any ``encoding`` and order; the ``permutation`` is
         that of the rows. A RuntimeError means that some kernel values are not those of the problem, for

@@ -1,4 +1,4 @@
-"""Tells the process that supervises a step which call of a solver is under way, as long as it lasts.
+"""Shares the call of a solver in progress with the process that supervises the step.
 
 A solver can run for ever or end its process, and neither leaves a line in the journal. `supervision` finds
 the call here, and writes that line in its place.
@@ -40,7 +40,7 @@ class PresentRun:
 
     @contextmanager
     def calling(self, warming: bool = False) -> Iterator[None]:
-        """Tell of a call of the solver of ``line`` until the block ends, however it does."""
+        """Share the call of the solver of ``line`` until the block ends, normally or by an exception."""
         own = ":" in self.line.get("solver", "")
         text = json.dumps(asdict(Call(time.monotonic(), own, warming, self.line))).encode() + b"\n"
         self._memory[1 : 1 + len(text)] = text

@@ -1,7 +1,7 @@
-"""Supervises a step that measures: ends a solver that does not stop, goes on after one that ends the step.
+"""Supervises a step that measures: ends a solver that does not stop, continues after one that ends the step.
 
-The step is forked, before it loads anything that has threads. The process that was started sleeps, and looks
-now and then at the call that is under way.
+The step is forked, before it loads anything that has threads. The parent process sleeps, and checks the call
+in progress now and then.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.present_run import Call, PresentRun
 
 PATIENCE, TIMES_LIMIT = 10.0, 10.0
-"""A call of a user's solver is ended after so many seconds, or so many times its limit if that is more."""
+"""Seconds, and multiples of its limit, after which a user's solver is ended; the longer time counts."""
 
 WARMING = 60.0
-"""The least seconds of its call on a few rows, in which it may be imported and compiled."""
+"""Fewest seconds for its call on a few rows, in which it may be imported and compiled."""
 
 _TICK = 0.1
 
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""Signals that come from a user, or from a system without memory, and say nothing certain about a solver."""
+"""Signals from a user, or from a system out of memory, for which the solver may not be to blame."""
 
 _MOST_GENERATIONS = 10
 
@@ -38,7 +38,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> None:
-    """Return in a new process, and again after each solver that ended it; the old one ends as the last does.
+    """Return in a child process, and anew after each solver that ended it; exit with the last one's code.
 
     A user's solver that does not stop, or any that ends the process, gets a line in the journal, so that its
     run is not made again. The line is written only when the process is gone.
@@ -68,7 +68,7 @@ def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> 
             line = {**call.line, **_found(call, late, code)}
             journal.append(line)
             progress.lost(line)
-        elif not late:  # otherwise it came back just then
+        elif not late:  # otherwise the solver returned just in time
             sys.exit(code if code >= 0 else 128 - code)
 
 
@@ -120,7 +120,7 @@ def _too_long(call: Call, left: float) -> str:
 def _end(process: psutil.Process) -> None:
     """End a step, if it still runs, with all that its solvers started: they would hold its locks.
 
-    What a step that has ended left behind belongs to this process, its reaper.
+    Processes that an ended step left behind become children of this process.
     """
     for _ in range(_MOST_GENERATIONS):
         left = psutil.Process().children(recursive=True)
@@ -138,7 +138,7 @@ def _terminated(*_: object) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Let this process be killed when its parent is, which then supervises no more (Linux only)."""
+    """Let this process be killed when the parent that supervises it is killed (Linux only)."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(128 + signal.SIGKILL)

@@ -17,7 +17,7 @@ from svmrepro.workflow.graph.plan import Plan
 
 
 def explain(text: str, plan: Plan, settings: argparse.Namespace) -> str:
-    """Say an error of Snakemake in one line; ``settings`` are the options of the command."""
+    """Describe an error of Snakemake in one line; ``settings`` are the options of the command."""
     text = text.removeprefix("WorkflowError:").strip()
     missing = re.search(r"No rule to produce (.+?) \(if you use input functions", text)
     if missing:
@@ -42,7 +42,7 @@ def explain(text: str, plan: Plan, settings: argparse.Namespace) -> str:
 
 
 def _of_rule(rule: str, text: str, settings: argparse.Namespace) -> str:
-    """Say an error in what Snakemake asked of a rule, by the option that set it if there is one."""
+    """Describe an error in evaluating a rule, with the option that set the value if there is one."""
     cause = re.split(r"^(?:Wildcards|Traceback):", text.removeprefix("Error:"), flags=re.MULTILINE)[0]
     what = " ".join(re.sub(r"\b\w+(?:Error|Exception):", "", cause).split())
     resource = re.search(r"Resource '(\w+)'", what)

@@ -1,4 +1,4 @@
-"""Values of Snakemake's options that Snakemake rejects late, or in words that name no option."""
+"""Values of Snakemake's options that Snakemake rejects late, or without naming the option."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RULES = ("--allowed-rules",)
 
 
 def check_options(settings: argparse.Namespace, plan: Plan) -> None:
-    """Raise a StepError for a rule that is not there, or a report of no known form."""
+    """Raise a StepError for an unknown rule, or an unknown form of report."""
     known = plan.targets()
     for option in (*_RULES_OR_FILES, *_RULES):
         for name in sorted(getattr(settings, option[2:].replace("-", "_")) or ()):
@@ -30,8 +30,8 @@ def check_options(settings: argparse.Namespace, plan: Plan) -> None:
 def refusal(error: Exception) -> str:
     """Describe an error that a value raised in Snakemake's parser: the option, the value, and what is wrong.
 
-    The parser converts values itself, and lets through what that raises, such as the failed unpacking of a
-    value without its ``=``.
+    The parser converts values itself without catching errors, such as the failed unpacking of a value without
+    its ``=``.
     """
     text = one_line(error)
     for frame, _ in traceback.walk_tb(error.__traceback__):

@@ -59,9 +59,9 @@ class RunCost:
         self._others = max(0, self._others - 1)
 
     def left(self, at_once: int = 1, compiled: int = 0, compiling: float = 0.0) -> float | None:
-        """Estimate the seconds left, with so many jobs that measure at once; None if they are unknown.
+        """Estimate the seconds left, with ``at_once`` timed jobs side by side; None if they are unknown.
 
-        ``compiled`` combinations are ready, after so many seconds of ``compiling``.
+        ``compiled`` combinations took ``compiling`` seconds so far.
         """
         _, seconds = self.forecast.left()
         if seconds is None:

@@ -15,7 +15,7 @@ from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.measurement.forecast import duration, overdue
 from svmrepro.workflow.running.run_cost import RunCost
 
-#: What is going on while jobs of a rule run, in the order in which it is told; other rules make artefacts.
+#: What is shown while jobs of a rule run, the first that applies; other rules make artefacts.
 PHASES = {
     "measure": "measuring",
     "compile_solvers": "compiling the solvers",
@@ -26,7 +26,8 @@ PHASES = {
     "report": "writing the report",
 }
 _OTHER = "making tables and figures"
-#: Beginnings of Snakemake's messages about jobs that failed, each of which is told, or about a stopped run.
+#: Beginnings of Snakemake's messages about failed jobs, which are reported one by one, or about a stopped
+#: run.
 _TOLD = ("Exiting because", "Error in", "RuleException", "Error(s) in", "At least one job did not complete")
 #: Rules that explain their own failure.
 _ANSWERING = frozenset({"check", "compare"})
@@ -116,7 +117,7 @@ class RunProgress:
         return passed if overdue(passed, expected) else 0.0
 
     def experiments(self) -> list[Experiment]:
-        """Return the experiments that were asked for, measured now or before."""
+        """Return the requested experiments, measured now or before."""
         dag = getattr(self._plan.workflow, "dag", None)
         # A graph in which nothing is left to do counts as empty.
         jobs = [] if dag is None else [job for job in dag.jobs if job.rule.name == "measure"]
@@ -188,14 +189,14 @@ class RunProgress:
             return  # the signal reached the step, too
         self.jobs_failed += 1
         if not told and record.rule_name not in _ANSWERING:
-            full = full_folder(paths.results(self._plan.config))  # where the step could not say it, either
+            full = full_folder(paths.results(self._plan.config))  # which the step could not report, either
             why = f": cannot write into {full}: no space left on device" if full else ""
             logs = ", ".join(map(str, record.log)) or "its output"
             self._once(record.rule_name, f"error: {record.rule_name} failed{why}; see {logs}")
 
     def _on_error(self, record: logging.LogRecord) -> None:
         text = record.getMessage().removeprefix("WorkflowError:").strip()
-        # What follows a failed job has been told with it.
+        # Consequences of a failed job were reported with it.
         if self._failed or text.startswith(_TOLD):
             return
         self._once(text, f"error: {self._explain(text)}")

@@ -19,10 +19,10 @@ Layer = tuple[str, Mapping[str, Any]]
 
 
 def selected(layers: Sequence[Layer], solvers: Sequence[str], data: Sequence[str]) -> list[Layer]:
-    """Return the layers with one more that leaves only the named solvers and data sets; none stands for all.
+    """Return the layers with one more that leaves only the named solvers and data sets; no names mean all.
 
     A solver of the user's own, by an entry point or as ``package.module:function``, joins the contenders
-    named, or all if none is. An unknown name, or if nothing is left, is a StepError.
+    named, or all if none is. An unknown name, or an empty selection, raises a StepError.
     """
     config = load_config(layers)
     own = {name: re.sub(r"[^A-Za-z0-9._-]", ".", name) for name in solvers if _is_own(name)}

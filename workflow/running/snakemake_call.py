@@ -115,7 +115,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     for target in sorted(targets, key=lambda target: (target == goal, target)):
         if goal == "compare" and target not in plan.targets():
             hint = did_you_mean(target, plan.config.papers).partition("; known")[0]
-            raise StepError(f"compare: {target!r} is no folder, no archive and no paper{hint}")
+            raise StepError(f"compare: {target!r} is not a folder, an archive or a paper{hint}")
         plan.check_target(target, commands)
         if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
             papers = ", ".join(plan.config.papers)
@@ -256,7 +256,7 @@ def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
     try:
         yield met
     except (Exception, KeyboardInterrupt):
-        # Whatever breaks while Snakemake is being stopped is not worth telling.
+        # Errors while Snakemake is being stopped are ignored.
         if not met:
             raise
     finally:
@@ -278,7 +278,7 @@ def _interrupt_steps() -> None:
 def _output_in(file: Path) -> Iterator[TextIO]:
     """Send all output of this process and its children to a file; yield the error stream as it was.
 
-    A file and no pipe: steps may outlive this process and must not fail because nobody reads.
+    A file, not a pipe: steps may outlive this process and must not fail for lack of a reader.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -365,9 +365,11 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
         if "--executor" in what and (executor := re.search(r"invalid choice: '([a-z-]+)'", what)):
             plugin = f"`./run pip install snakemake-executor-plugin-{executor[1]}`"
             what = f"--executor: {executor[1]!r} is not installed; {as_called(plugin)} may add it"
-        raise StepError(f"{what}; see `svmrepro run --help` and `snakemake --help`") from None
-    except Exception as error:  # the parser converts values itself, and lets through what that raises
-        raise StepError(f"{refusal(error)}; see `snakemake --help`") from None
+        raise StepError(
+            f"{what.removesuffix('.')}; see `svmrepro run --help` and `snakemake --help`"
+        ) from None
+    except Exception as error:  # the parser converts values itself without catching errors
+        raise StepError(f"{refusal(error).removesuffix('.')}; see `snakemake --help`") from None
     profile = settings.workflow_profile
     if profile and profile != "none" and not Path(profile).exists():
         raise StepError(f"--workflow-profile: {profile} is not a folder")

@@ -61,5 +61,5 @@ class StatusLine:
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):
-            # The terminal is gone; the run goes on without it.
+            # The terminal is gone; the run continues without it.
             self._ended.set()

@@ -17,6 +17,6 @@ assets/           style sheet and scripts: tables to sort and filter (``tables.j
                   lines of JSON (``records.js``), light and dark (``theme.js``)
 vendor/           DataTables and Plotly, unchanged, with their licences
 
-The pages show what a folder contains and compute nothing new. Results of an older version, a committed
-reference and a run of another machine are read alike.
+The pages show what a folder contains and compute nothing new. A committed reference and a run of
+another machine are read alike.
 """

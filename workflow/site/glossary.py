@@ -9,22 +9,22 @@ from pathlib import Path
 
 
 @dataclass
-class Section:
+class Subject:
     """Words of one subject: each word and its meaning, as HTML."""
 
     title: str
     words: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_glossary(file: Path | None = None) -> list[Section]:
-    """Return the sections of a glossary in Markdown; None for the project's own."""
-    sections: list[Section] = []
+def read_glossary(file: Path | None = None) -> list[Subject]:
+    """Return the subjects of a glossary in Markdown, one per section; None for the project's own."""
+    subjects: list[Subject] = []
     for line in (file or Path(__file__).with_name("glossary.md")).read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
-            sections.append(Section(line[3:]))
+            subjects.append(Subject(line[3:]))
         elif (row := re.fullmatch(r"\| (.+) \| (.+) \|", line)) and row[1] != "term" and row[1][:3] != "---":
-            sections[-1].words.append((_inline(row[1]), _inline(row[2])))
-    return sections
+            subjects[-1].words.append((_inline(row[1]), _inline(row[2])))
+    return subjects
 
 
 def _inline(text: str) -> str:

@@ -1,8 +1,7 @@
 """Measurements of an experiment, each with the line of JSON that it came from.
 
 A run's folder has the lines themselves (the current ones in ``<experiment>/runs/``, all in the journal). A
-committed or packed run has their fields in ``measurements.parquet``. An older reference has only the counts
-of each run, in its ``check.json``.
+committed or packed run has their fields in ``measurements.parquet``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from svmrepro.workflow.analysis.curves import AXES
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.figures.style import distinct_looks
+from svmrepro.workflow.figures.style import contender_looks
 from svmrepro.workflow.number_text import separated
 
 IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
@@ -111,25 +110,6 @@ def packed_records(folder: Path, paper: str) -> dict[str, list[Record]]:
     return found
 
 
-def reference_records(folder: Path) -> dict[tuple[str, str], list[Record]]:
-    """Return the measurements in the record of a check, by paper and experiment; empty if there is none."""
-    path = folder / "check.json"
-    found: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
-    if not path.is_file():
-        return found
-    for number, text in enumerate(read_text(path).splitlines(), 1):
-        text = text.strip().removesuffix(",")
-        if not text.startswith('{"contender"'):
-            continue
-        row = json_object(text, f"{path}:{number}")
-        point = float(row["point"]) if row.get("point") else None
-        for seed, run in row["runs"].items():
-            known = {"n": int(row["n"]), "point": point, "seed": int(seed) if seed else None}
-            line = {**row, **known, "status": run["status"], **_nest(run["counts"])}
-            found[row["paper"], row["experiment"]].append(_record(line, text, f"check.json:{number}"))
-    return found
-
-
 def script(records: Sequence[Record], axis: str = "") -> str:
     """Return the records as a classic script: modules and requests do not work from disk.
 
@@ -139,7 +119,7 @@ def script(records: Sequence[Record], axis: str = "") -> str:
     rows = [[*record.row(), lines.setdefault((record.place, record.line), len(lines))] for record in records]
     names = {record.contender: display_name(record.contender) for record in records}
     shown = [[place, text] for place, text in lines]
-    looks = {label: [look.colour, look.marker] for label, look in distinct_looks(names).items()}
+    looks = {label: [look.colour, look.marker] for label, look in contender_looks(names).items()}
     content = {"columns": columns(axis), "rows": rows, "lines": shown, "names": names, "looks": looks}
     content["axis"] = AXES.get(axis, "")
     # Nothing may look like the end of a script element.

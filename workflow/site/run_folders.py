@@ -20,7 +20,7 @@ def find_folders(project: Path) -> list[Path]:
 
 
 def unfinished(place: Path) -> list[str]:
-    """Say of each run at a place, or in it, that is left out because nothing is finished, how to show it."""
+    """Say how to show each run at a place, or in it, that is omitted because nothing is finished."""
     said = []
     for run in (place, *sorted(place.glob("*"))):
         papers = sorted(path.name for path in (run / "journal").glob("*"))

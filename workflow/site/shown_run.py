@@ -11,7 +11,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import reading_table
 from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
-from svmrepro.workflow.judgement.claims import COUNTED, FAILS, HOLDS, STAND_IN, STAND_IN_FAILS, UNDECIDED
+from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS
 from svmrepro.workflow.number_text import plural, signed
 from svmrepro.workflow.site.records import (
     Record,
@@ -31,35 +31,30 @@ from svmrepro.workflow.site.records import (
     nested,
     packed_records,
     read_text,
-    reference_records,
     run_records,
 )
 from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import Fit
+from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.layout.model import Table
-
-_MARKS = {STAND_IN: "stand", STAND_IN_FAILS: "bad-stand", HOLDS: "good", FAILS: "bad", UNDECIDED: "open"}
-
-COLOURS = ("good", "stand", "bad", "bad-stand", "open", "none")
-"""Classes of the verdicts, in the order of a tally."""
 
 
 def mark(verdict: str) -> str:
-    """Return the class of a verdict's colour; ``not decided at this size`` has that of ``not decided``."""
-    return next((found for begins, found in _MARKS.items() if verdict.startswith(begins)), "none")
+    """Return the class of a verdict's colour."""
+    return {**MARKS, STAND_IN: "stand", STAND_IN_FAILS: "bad-stand"}.get(verdict, "none")
 
 
 @dataclass(frozen=True)
 class ShownClaim:
-    """A claim with its verdict, and what is behind it, as far as the folder tells."""
+    """A claim with its verdict and its evidence, as far as the folder has them."""
 
     fields: Mapping[str, str]  # a row of claims.csv
     findings: Sequence[Mapping[str, Any]] = ()
 
     def __getattr__(self, name: str) -> str:
-        """Return a column of the row; "" if the folder's version had no such column."""
+        """Return a column of the row; "" if it has no such column."""
         return self.fields.get(name, "")
 
     @property
@@ -89,8 +84,8 @@ class ShownClaim:
 
     @property
     def tallied(self) -> bool:
-        """Whether tallies count the claim: none that checks the program, or cannot fail."""
-        return self.fields.get("counted", "yes") == "yes"
+        """Whether tallies count the claim: not if it checks the program or cannot fail."""
+        return self.fields["counted"] == "yes"
 
 
 @dataclass(frozen=True)
@@ -160,7 +155,7 @@ class ShownContender:
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         return display_name(self.label)
 
     @property
@@ -193,10 +188,7 @@ class _Tallied:
     def tally(self) -> list[tuple[str, str, int]]:
         """Verdict, class and number of the claims with each verdict that occurs."""
         count = Counter(claim.verdict for claim in self.claims if claim.tallied)
-        return sorted(
-            ((verdict, mark(verdict), number) for verdict, number in count.items()),
-            key=lambda each: (COLOURS.index(each[1]), each[0]),
-        )
+        return [(verdict, mark(verdict), count[verdict]) for verdict in VERDICTS if verdict in count]
 
     @property
     def counted(self) -> str:
@@ -241,7 +233,6 @@ class ShownRun(_Tallied):
     folder: Path
     slug: str
     reference: bool
-    record: Mapping[str, Any] = field(default_factory=dict)  # check.json without its rows
 
     @cached_property
     def config(self) -> Config | None:
@@ -251,36 +242,31 @@ class ShownRun(_Tallied):
     @cached_property
     def scale(self) -> str:
         """Name of the scale."""
-        return str(self.record.get("scale") or _measured_scale(self.folder) or self.folder.name)
+        check = self.folder / "check.json"
+        checked = _json(check).get("scale") if check.is_file() else ""
+        return str(checked or _measured_scale(self.folder) or self.folder.name)
 
     @property
     def title(self) -> str:
-        """What to call the run in a sentence."""
+        """Name of the run in a sentence."""
         return f"{'Reference' if self.reference else 'Run'}, {self.scale} scale"
 
     @cached_property
     def measured(self) -> str:
         """Date of the last measurement, or ""."""
-        dates = re.findall(
-            r"last measured (\d{4}-\d\d-\d\d)", " ".join(each.provenance for each in self.papers)
-        )
-        known = (str(each.get("measured", "")) for each in self._papers_of_record)
-        return max(dates, default=max(known, default="")[:10])
+        said = " ".join(each.provenance for each in self.papers)
+        return max(re.findall(r"last measured (\d{4}-\d\d-\d\d)", said), default="")
 
     @cached_property
     def machine(self) -> str:
         """The processor or processors, the one of most measurements first, or ""."""
         measured = [str((record.fields.get("machine") or {}).get("cpu", "")) for record in self.records]
-        checked = [str((each.get("machine") or {}).get("machine.cpu", "")) for each in self._papers_of_record]
-        return ", ".join(filter(None, dict(Counter(measured or checked).most_common())))
+        return ", ".join(filter(None, dict(Counter(measured).most_common())))
 
     @cached_property
     def origin(self) -> str:
         """Version and commit of this project that measured, or how many did; "" if unknown."""
         machines = [record.fields.get("machine") or {} for record in self.records]
-        if not machines:
-            checked = (machine for each in self._papers_of_record for machine in each.get("machines", ()))
-            machines = [{**each, "versions": {"svmrepro": each.get("versions.svmrepro")}} for each in checked]
         versions = {str(found) for each in machines if (found := nested(each, "versions.svmrepro"))}
         commits = {short_commit(each["commit"]) for each in machines if each.get("commit")}
         named = {"version": sorted(versions), "commit": sorted(commits)}
@@ -289,12 +275,6 @@ class ShownRun(_Tallied):
             for what, found in named.items()
             if found
         )
-
-    @property
-    def _papers_of_record(self) -> list[Mapping[str, Any]]:
-        found = self.record.get("papers")
-        known = found.values() if isinstance(found, Mapping) else ()
-        return [each for each in known if isinstance(each, Mapping)]
 
     @cached_property
     def papers(self) -> list[ShownPaper]:
@@ -329,10 +309,6 @@ class ShownRun(_Tallied):
             places.append(self.config.figures_dir / self.config.scale)
         return next((place for place in places if place.is_dir()), None)
 
-    @cached_property
-    def _checked(self) -> dict[tuple[str, str], list[Record]]:
-        return reference_records(self.folder)
-
     def _paper(self, name: str) -> ShownPaper:
         known = self.config.papers.get(name) if self.config else None
         folder = self.folder / name
@@ -344,12 +320,7 @@ class ShownRun(_Tallied):
         packed = {} if any(folder.glob("*/runs")) else packed_records(self.folder, name)
         experiments = {}
         for each in self._experiments(name, list(known.experiments) if known else [], packed):
-            records = (
-                run_records(self.folder, name, each)
-                or packed.get(each)
-                or self._checked.get((name, each), [])
-            )
-            if records:
+            if records := run_records(self.folder, name, each) or packed.get(each):
                 configured = known.experiments.get(each) if known else None
                 title, axis = (configured.title, configured.axis or "") if configured else (each, "")
                 experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()), axis)
@@ -375,7 +346,6 @@ class ShownRun(_Tallied):
     def _experiments(self, paper: str, known: Sequence[str], packed: Iterable[str]) -> list[str]:
         inside = set(packed)
         inside |= {path.parent.name for path in (self.folder / paper).glob("*/runs")}
-        inside |= {experiment for name, experiment in self._checked if name == paper}
         return [*(name for name in known if name in inside), *sorted(inside.difference(known))]
 
     def _figures(self, paper: str, known: Mapping[str, Artefact]) -> list[ShownFigure]:
@@ -414,10 +384,7 @@ def read_folder(folder: Path, slug: str = "") -> ShownRun:
     """Open a run's folder; one that holds no results raises a StepError."""
     shown_papers(folder)
     reference = "reference" in (folder.parent.name, folder.name)
-    check = folder / "check.json"
-    record = _json(check) if check.is_file() else {}
-    record.pop("rows", None)
-    return ShownRun(folder, slug or address(folder), reference, record)
+    return ShownRun(folder, slug or address(folder), reference)
 
 
 def _measured_scale(folder: Path) -> str:

@@ -18,9 +18,6 @@ MANY_FLAGGED = 0.1
 FREQUENCY_SPREAD = 1.1
 """Ratio of the highest and lowest frequency above which it is called unsteady."""
 
-FIRST_PROTOCOL = "1"
-"""Protocol of measurements that record none."""
-
 _MACHINE = {
     "cpu": "processor",
     "cpu_id": "kind of processor: family, model, stepping, instruction sets",
@@ -85,7 +82,7 @@ def noise_facts(records: Sequence[Record]) -> list[Fact]:
     # Many flagged runs where only counts matter must not discredit the seconds of all the others.
     where, most = next(iter(_papers(flagged).most_common(1)), ("", 0))
     mostly = f", {most:,} of them in {where}" if len(_papers(records)) > 1 and 2 * most > len(flagged) else ""
-    protocols = Counter(str(record.fields.get("protocol") or FIRST_PROTOCOL) for record in records)
+    protocols = Counter(str(record.fields["protocol"]) for record in records)
     loads = _values(records, "load_before")
     facts = [
         Fact(

@@ -1,4 +1,4 @@
-"""Statistics of plain numbers, which know nothing of runs and experiments. What others use is exported.
+"""Statistics of plain numbers, independent of runs and experiments; what other packages use is exported.
 
 intervals     medians, means and ratios with intervals; `analysis.runs` takes them over repeats
 power_law     scaling exponents with intervals, for `analysis.fits`

@@ -17,7 +17,7 @@ CONFIDENCE = 0.95
 """Confidence level of every interval in the project."""
 
 _FARTHEST = 230.0
-"""Logarithm of 1e100, beyond which files of results hold no number; an interval that far says nothing."""
+"""Logarithm of 1e100, the largest number in files of results; an interval that reaches it is useless."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def student_quantile(freedom: float) -> float:
 
 
 def across_processes(found: Interval, processes: int = 1, spread: float = PROCESS_SPREAD) -> Interval:
-    """Return the interval of a ratio of seconds, widened by what other processes would change.
+    """Return the interval of a ratio of seconds, widened by the variation between processes.
 
     The distances of the ends, as logarithms, are combined with that of ``spread`` as independent errors are;
     ``processes`` is the number of those that measured. An estimate without ends stays so, and so does an
@@ -240,7 +240,7 @@ def ratio_interval(
     Entry i of both sequences comes from the same repeat of the same process, so that temporary slowdowns of
     the machine affect both. A single pair (long runs are not repeated) has an interval if the `scatter` of
     others is known: Student's interval of one ratio. Relative noise decreases with the length of a run, so
-    this interval is conservative. For seconds, callers add what another process changes
+    this interval is conservative. For seconds, callers add the variation between processes
     (`across_processes`).
     """
     if len(numerators) != len(denominators):

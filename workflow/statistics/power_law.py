@@ -155,8 +155,8 @@ def noise_of_slope(
 
     ``spread`` is the standard deviation of the logarithm of a size's value that its repeats do not show, as
     they share a process (`svmrepro.workflow.statistics.intervals.PROCESS_SPREAD`). A size with one run has
-    the scatter of the others. Nothing is known, None, if no size has two runs, or if there are fewer than
-    three sizes. Sizes with a value that has no logarithm are left out.
+    the scatter of the others. The result is None if no size has two runs, or if there are fewer than three
+    sizes. Sizes with a value that has no logarithm are left out.
     """
     arrays = {n: np.asarray(values, dtype=np.float64) for n, values in series.items() if len(values)}
     logs = {math.log(n): np.log(v) for n, v in arrays.items() if bool(np.all((v > 0) & np.isfinite(v)))}

@@ -38,7 +38,6 @@ from svmrepro.workflow.judgement.check_file import (
     CLAIM_COLUMNS,
     CLAIM_FORM,
     SCHEMA,
-    WORTH_COLUMNS,
     read_record,
 )
 from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
@@ -103,9 +102,7 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
     return [
         row
         for name in paper.claims
-        for row in read_rows(
-            paths.table(config, paper.name, name)["csv"], (*CLAIM_COLUMNS, *WORTH_COLUMNS), CLAIM_FORM
-        )
+        for row in read_rows(paths.table(config, paper.name, name)["csv"], CLAIM_COLUMNS, CLAIM_FORM)
     ]
 
 
@@ -178,7 +175,7 @@ def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, An
         **record,
         **{
             part: {
-                **{name: each for name, each in before.get(part, {}).items() if name in others},
+                **{name: each for name, each in before[part].items() if name in others},
                 **record[part],
             }
             for part in ("papers", "claims", "claims_on_paper")

@@ -18,7 +18,7 @@ from svmrepro.workflow.number_text import plural
 
 #: Maximum number of reasons listed individually; further ones are only counted.
 MOST_REASONS = 3
-#: What helps against a reason, by a part of it.
+#: Part of a reason -> how to remove it.
 _HELP = {
     "not available": "`./run fetch{scale}` tries again",
     "not installed": "install its package",

@@ -136,7 +136,7 @@ class Measurer:
             self._present.line = self._line(instance, contender, repeat, {**NO_RESULT, "status": "error"})
             with self._progress.run(instance, contender, repeat) as report:
                 line = self._line(instance, contender, repeat, contender_runs.run(contender))
-                if line["status"] != "not_run":  # with more processors or packages, it may be
+                if line["status"] != "not_run":  # more processors or packages may make it possible
                     self._journal.append(line)
                 self._missing.add(line)
                 report(line)

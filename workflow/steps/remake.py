@@ -35,10 +35,10 @@ TOLERANCE = 1e-9
 def run(folders: Sequence[Path], output: Path, reference: bool = False, figures: bool = True) -> int:
     """Make everything again, compare it with the tables of a single folder, and return the exit code.
 
-    Several folders hold pieces of a run, see :func:`~svmrepro.workflow.analysis.tidy.join_pieces`. What shows
-    a data set or a small example in place of measurements is copied from them. With ``reference``, the result
-    becomes the committed reference run of its scale, without a comparison. Figures are not compared, so they
-    can be left out.
+    Several folders hold pieces of a run, see :func:`~svmrepro.workflow.analysis.tidy.join_pieces`. Artefacts
+    about a data set or a small example are copied from them, as they have no measurements. With
+    ``reference``, the result becomes the committed reference run of its scale, without a comparison. Figures
+    are not compared, so they can be left out.
     """
     found = _measured(folders)
     config = _config(found, output)
@@ -173,7 +173,7 @@ def _compare(config: Config, folder: Path) -> tuple[int, list[str]]:
 
 
 def difference(before: list[dict[str, str]], after: list[dict[str, str]]) -> str:
-    """Describe the first difference of two tables; "" if they say the same."""
+    """Describe the first difference of two tables; "" if they agree."""
     if len(before) != len(after):
         return f"{plural(len(before), 'row')}, now {len(after)}"
     for place, (old, new) in enumerate(zip(before, after, strict=True), start=1):

@@ -2,7 +2,7 @@
 
 Seconds depend on frequency, caches and other load; instructions hardly do. Not every machine lets them be
 counted: the program may be missing, the kernel's setting ``perf_event_paranoid`` or a container may forbid
-it, and many virtual machines have no counters. There the count is None and the run goes on.
+it, and many virtual machines have no counters. There the count is None and the run continues.
 """
 
 from __future__ import annotations

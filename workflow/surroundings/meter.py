@@ -1,4 +1,4 @@
-"""What a run takes besides its seconds: peak memory, and what other load and noise there was meanwhile."""
+"""Measurements of a run besides its seconds: peak memory, and other load and noise meanwhile."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Meter:
             self.peak_memory_bytes = max(0, peak - self._resident)
 
     def fields(self, wall_seconds: float, cpu_seconds: float) -> dict[str, Any]:
-        """Return what the record of a run says of other load, once the run has ended."""
+        """Return the fields of a run's record on other load, once the run has ended."""
         reasons = flag_reasons(wall_seconds, cpu_seconds, self.other_cores, self.noise["steal"])
         return {
             "load_before": self._load,

@@ -73,7 +73,7 @@ class ProcessorState:
         return firsts + others
 
     def _frequency(self, cpu: int) -> float | None:
-        """Return the frequency in MHz; in a virtual machine that knows no other, the nominal one."""
+        """Return the frequency in MHz; some virtual machines report only the nominal one."""
         with suppress(ValueError, TypeError):
             return int(_text(self._cpus / f"cpu{cpu}/cpufreq/scaling_cur_freq")) / 1000  # type: ignore[arg-type]
         with suppress(OSError, ValueError), self._cpuinfo.open(errors="replace") as stream:
@@ -95,7 +95,7 @@ class ProcessorState:
 
 @cache
 def processor_state() -> ProcessorState:
-    """Return those of this process."""
+    """Return the files for this process, found once."""
     return ProcessorState()
 
 

@@ -115,7 +115,7 @@ def _row(verdict: Verdict) -> dict[str, Cell]:
         worth += f", beside {claim.beside}"
     if not claim.counted:
         worth += ", not counted"
-    # Only what counts, and only what was measured on the paper's data, is coloured.
+    # Only counted claims that were measured on the paper's data are coloured.
     mark = MARKS.get(word, "") if claim.counted else ""
     first = rule_text(claim.before) if claim.before else ""
     return {

@@ -123,7 +123,7 @@ def _row(
     package = next((run.fields.get("package", "") for run in group.solved), "")
     return cells | {
         "iterations": count(known_count(group.median("iterations"), package)),
-        # Nothing takes no kernel evaluation: what counts none does not report them.
+        # 0 means that the solver does not report them.
         "kernel_evaluations": count(group.median("kernel_evaluations") or None),
         "work": count(group.median(WORK)),
         "objective": number(dual, digits=8),

@@ -42,9 +42,9 @@ def build(results: Results, artefact: Artefact) -> Table:
         "Medians over the repeats; speed-ups are medians of ratios of elapsed seconds within one process. "
         "Threads that wait use CPU time, too.",
         f"Model: T(p) = T(1) (1 - f + f / p) + c (p - 1) for p = {modelled} threads, with the share f of the "
-        "work that is divided, as counted (of the CPU time for cutting planes), and the cost c of the second "
-        "thread, which is what T(2) has more than the first term. At the cost of one: with c in place of "
-        "c (p - 1). Processors that share their memory's bandwidth reach less.",
+        "work that is divided, as counted (of the CPU time for cutting planes), and the cost of the second "
+        "thread, c = T(2) - T(1) (1 - f / 2). At the cost of one: with c in place of c (p - 1). "
+        "Processors that share their memory's bandwidth reach less.",
         *flag_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, notes=notes)
@@ -53,7 +53,7 @@ def build(results: Results, artefact: Artefact) -> Table:
 def speed_up(one: float, two: float, share: float, threads: int) -> tuple[float, float]:
     """Return the modelled speed-up if the cost of a second thread grows with their number, and if not.
 
-    ``one`` and ``two`` are elapsed seconds on so many threads, ``share`` is that of the divided work.
+    ``one`` and ``two`` are elapsed seconds on one and two threads, ``share`` is the parallel fraction.
     """
     cost = max(0.0, two - one * (1.0 - share / 2.0))
     ideal = one * (1.0 - share + share / threads)

@@ -34,7 +34,7 @@ Where the paper and SVM-light's documentation are silent:
   ``stalled``.
 * With large C, few features and overlapping classes, first-order steps zigzag for millions of iterations.
   After 50 n of them, and again every 10 n, the working set doubles, to 64 at most (``widen``;
-  ``info["q_final"]``). None of the papers' problems takes so many.
+  ``info["q_final"]``). No problem of the papers takes that many.
 * If the rounding of all steps together could exceed a hundredth of eps, G is recomputed before the run ends.
 
 Symbols of the paper in :mod:`~svmrepro.solvers.decomposition.svmlight._iteration`:

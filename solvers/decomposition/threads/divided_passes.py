@@ -63,7 +63,7 @@ def _unit(store):
 
 @compiled(forceinline=True)
 def _claim(state, cache, panel, i, have, m):
-    """Have slots for the row of i, and for others that are computed with it; return how many."""
+    """Reserve slots for the row of i, and for others that are computed with it; return how many."""
     team, counts = state.screen.team, cache.counts
     if state.scalars.rows_ahead:
         count = claim_rows(state, cache, panel, i, have, m, team.slots)
@@ -133,7 +133,7 @@ def _move_shared(state, cache, store, panel, block, shape, slot1, slot2, mu, m, 
 def fetch_rows(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, i: Any, m: Any, which: int
 ) -> int:
-    """Do what :func:`~svmrepro.solvers.decomposition._rows_ahead.fetch_ahead` does.
+    """Perform :func:`~svmrepro.solvers.decomposition._rows_ahead.fetch_ahead`.
 
     With several threads, a row of which much is missing is computed by the next pass, or by :func:`complete`.
     """
@@ -150,7 +150,7 @@ def _fetch_rows(state, cache, store, panel, block, shape, i, m, which):
 
 
 def complete(state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, m: int) -> None:
-    """Have the latest row of :func:`fetch_rows` computed."""
+    """Compute the latest row of :func:`fetch_rows`, if that is still to be done."""
     if hasattr(state.screen, "team") and state.screen.team.words[WANTED] > 0:
         _complete_shared(state, cache, store, panel, block, shape, m)
 
@@ -179,7 +179,7 @@ def _partner_of_team_fixed(state, cache, store, panel, block, shape, slot, m, i)
 def find_partner(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, slot: int, m: int, i: int
 ) -> Any:
-    """Do what :func:`~svmrepro.solvers.decomposition._fixed_gradient.partner` does, for a slot's row."""
+    """Perform :func:`~svmrepro.solvers.decomposition._fixed_gradient.partner` for a slot's row."""
     if hasattr(state.screen, "team"):
         find = _partner_of_team_fixed if is_fixed(state) else _partner_of_team
         return find(state, cache, store, panel, block, shape, slot, m, i)
@@ -221,7 +221,7 @@ def move(
     state: Any, cache: Any, store: Any, panel: Any, block: Any, shape: Any, slot1: int, slot2: int, mu: float,
     Q: float, m: int, eps: float,
 ) -> Any:  # fmt: skip
-    """Do what :func:`~svmrepro.solvers.decomposition._fixed_gradient.move` does, for two slots' rows."""
+    """Perform :func:`~svmrepro.solvers.decomposition._fixed_gradient.move` for two slots' rows."""
     if hasattr(state.screen, "team"):
         step = _step_of_team_fixed if is_fixed(state) else _step_of_team
         return step(state, cache, store, panel, block, shape, slot1, slot2, mu, Q, m, eps)

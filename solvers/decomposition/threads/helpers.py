@@ -4,7 +4,7 @@ Their work is in :mod:`svmrepro.solvers.decomposition.threads.team`.
 
 Helpers are called when a slice begins, and end by themselves when there has been nothing to do for some 20
 milliseconds: because the active set is small, or the run has ended, was interrupted, raised, or is in another
-process since a fork. Nobody has to stop them, and a run that has none is done by the solving thread alone.
+process since a fork. They need not be stopped, and without any the solving thread does everything.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Helpers:
         self._seconds = [0.0] * parts
 
     def called(self) -> Any:
-        """Start the helpers that are not there; return the loop that divides its passes."""
+        """Start the missing helpers; return the loop that divides its passes."""
         if COMPILED:
             self.team.words[team.ENDS] = 0
             for part in range(1, len(self._threads)):

@@ -9,7 +9,7 @@ The pass is sent in lines of the processors' caches that the solving thread writ
 that the helper writes. Every entry is computed as by one thread, and the results of parts are combined by the
 rule for ties within a part. Solutions therefore are the same, bit for bit, for any number of threads.
 
-The team is part of a state's screen. Without one, the passes compile to what they are for one thread.
+The team is part of a state's screen. Without one, the passes compile to the code for one thread.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Team(NamedTuple):
     mates, slots : ndarray of int64, shape (TOGETHER,)
         Examples whose rows are computed, and their slots.
     at : ndarray of int64, shape (parts,)
-        How far the subtraction of rows is.
+        Progress of the subtraction of rows.
     positions, changes : ndarray of int64 and float64, shape (n,)
         Rows to subtract from the gradient, and their factors.
     whole : ndarray of float64, shape (n,)
@@ -337,7 +337,7 @@ def share(do, state, cache, store, panel, block, shape, kind, begin, end, unit, 
         store_word(words, at + TURN, turn)
         last = first if unit else end
     waits = 0
-    for look in range(2 * parts):  # first at what nobody has begun, then at what is not done yet
+    for look in range(2 * parts):  # first at parts that have not begun, then at unfinished ones
         part, own = look % parts, look == 0
         at = LINE * (part + 1)
         if 0 < look < parts:
@@ -380,7 +380,7 @@ def signature_of_assist(state: Any, cache: Any) -> Any:
 
 @compiled()
 def assist(part, state, cache, store, panel, block, shape):
-    """Do one part of each pass; return when told to, or when there has been none for some time."""
+    """Do one part of each pass; return when told to, or after some time without a pass."""
     words, counts, waits = state.screen.team.words, cache.counts, 0
     at = LINE * (part + 1)
     while load_word(words, ENDS) == 0:

@@ -7,8 +7,8 @@ from svmrepro.workflow.analysis.paired_contenders import pair_up, problems
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.figures.working_sets import relative
-from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED, read_claims
+from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.statistics import Interval, mean_ratio
 

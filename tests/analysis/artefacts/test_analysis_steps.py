@@ -12,7 +12,7 @@ from svmrepro.workflow.analysis.step_lengths import lengths
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.step_path import read_example
-from svmrepro.workflow.judgement._quantities import CLAIM_QUANTITIES
+from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.surroundings import machine
 
 

@@ -222,7 +222,7 @@ def test_counts_are_equal_here_and_within_two_percent_elsewhere(
 def test_each_paper_is_compared_with_the_machine_of_its_reference(record):
     reference = copy.deepcopy(record)
     reference["rows"] += [{**each, "paper": "another"} for each in copy.deepcopy(record["rows"])]
-    reference["papers"]["another"] = {"machine": {"machine.cpu": "Other CPU"}}
+    reference["papers"]["another"] = {"machine": {"machine.cpu": "Other CPU"}, "protocols": []}
     now = copy.deepcopy(reference)
     now["papers"]["another"] = now["papers"][synthetic.PAPER]
     for paper in (synthetic.PAPER, "another"):
@@ -271,7 +271,9 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
     mine = len(content["rows"])
     content["rows"].append({**other, "runs": {"": {"status": "optimal", "counts": {"iterations": 3}}}})
     content["claims"]["another"] = {"one": "holds"}
-    content["papers"]["another"] = {"measured": "2026-01-02T03:04:05Z", "machine": {"machine.cpu": "another"}}
+    content["papers"]["another"] = content["papers"][synthetic.PAPER] | {
+        "machine": {"machine.cpu": "another"}
+    }
     file.write_text(json.dumps(content))
     assert check.run(full, write_reference=True) == 0
     joined = json.loads(file.read_text())

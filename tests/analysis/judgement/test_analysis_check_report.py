@@ -11,9 +11,9 @@ from svmrepro.workflow.judgement.reference_check import ReferenceCheck
 
 VERDICTS = {
     "one": [
-        {"id": "a", "verdict": "holds", "measured": "2 < 3 & \x00"},
-        {"id": "b", "verdict": "does not hold", "measured": "4"},
-        {"id": "c", "verdict": "not measured here", "measured": ""},
+        {"id": "a", "verdict": "holds", "measured": "2 < 3 & \x00", "counted": "yes"},
+        {"id": "b", "verdict": "does not hold", "measured": "4", "counted": "yes"},
+        {"id": "c", "verdict": "not measured here", "measured": "", "counted": "yes"},
     ]
 }
 

@@ -13,7 +13,6 @@ from svmrepro.workflow.configuration.model import Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
 from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, spread
-from svmrepro.workflow.judgement._quantities import problem_ratio, unfinished, value
 from svmrepro.workflow.judgement.claims import (
     FAILS,
     HOLDS,
@@ -26,6 +25,7 @@ from svmrepro.workflow.judgement.claims import (
     EarlierRule,
     read_claims,
 )
+from svmrepro.workflow.judgement.quantities import problem_ratio, unfinished, value
 from svmrepro.workflow.judgement.verdicts import (
     combined_verdict,
     interval_verdict,

@@ -6,8 +6,8 @@ import pytest
 from engine_support import EXPERIMENT, prepare, refusal, rows, snakemake, solver, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry import RegistryKeys
-from svmrepro.workflow.configuration import _settings as structs
 from svmrepro.workflow.configuration import callers_folder, config_dir, jobs, load_config, read_config
+from svmrepro.workflow.configuration import settings as structs
 from svmrepro.workflow.configuration.model import HeldOut, write_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError

@@ -58,7 +58,7 @@ def test_drift_is_renewed(name: str, kernel: Kernel, monkeypatch: pytest.MonkeyP
 def test_chunking_ends_anywhere(kernel: Kernel, stop: int) -> None:
     # In every phase it returns a feasible and consistent result.
     problem = Problem(*cloud(400, 3, 5), 20.0, kernel)
-    options = {"chunk_size": 30, "cg_tol": 3e-10, "bends": True, "whole": False, "memory_limit_bytes": 2**62}
+    options = {"chunk_size": 30, "bends": True, "whole": False, "memory_limit_bytes": 2**62}
     run = chunking.start(problem, 1e-3, options)
     for _ in range(stop):
         if chunking.advance(run, 2_000, 2**62) is not None:

@@ -97,7 +97,7 @@ def test_lagrangian_iteration_is_the_paper_s() -> None:
     H = problem.y[:, None] * dense(problem.X)
     Q = np.eye(40) / problem.C + H @ H.T
     u = np.linalg.solve(Q, np.ones(40))
-    run = lsvm.start(problem, 1e-12, {"step": 1.9, "memory_limit_bytes": 2**40})
+    run = lsvm.start(problem, 1e-12, {"memory_limit_bytes": 2**40})
     for k in range(6):
         while lsvm.steps(run) < k or not run.begun:
             assert lsvm.advance(run, 1, k) is None
@@ -113,7 +113,7 @@ def test_limits_of_memory() -> None:
     # Its own limit.
     wide = Problem(sp.csr_array(([1.0, 1.0], ([0, 1], [0, 40_000]))), [1, -1], 1.0, bias=False, storage="csr")
     assert solve(wide, "lsvm").status == "memory_limit"
-    assert not hasattr(lsvm.LagrangianRun(wide, 1e-3, {"step": 1.9, "memory_limit_bytes": 2.0**60}), "matrix")
+    assert not hasattr(lsvm.LagrangianRun(wide, 1e-3, {"memory_limit_bytes": 2.0**60}), "matrix")
     assert solve(wide, "l2svm-mfn").status == "optimal"
 
 

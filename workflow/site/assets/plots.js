@@ -7,8 +7,8 @@ const symbolOf = (each) => { const name = SYMBOLS[each.marker] ?? "circle"; retu
 const DASHES = { "-": "solid", "--": "dash", ":": "dot", "-.": "dashdot" };
 // Lengths of dashes and gaps are in widths of the line.
 const dashOf = (line, width) => DASHES[line] ?? (/^[\d.,]+$/.test(line) ? line.split(",").map((length) => `${(length * width).toFixed(1)}px`).join(",") : "solid");
-// Markers are as large to each other as in print; older figures have no sizes.
-const sizeOf = (each) => (each.size ? Math.min(15, Math.max(3, 1.78 * each.size)) : 8);
+// Markers are as large to each other as in print.
+const sizeOf = (each) => Math.min(15, Math.max(3, 1.78 * each.size));
 const PIXELS = 96 / 72; // a point
 const colours = () => {
   // A colour as the browser resolved it, for the present theme.

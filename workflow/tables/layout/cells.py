@@ -2,7 +2,7 @@
 
 A cell keeps its value and its text separately: the CSV has full precision, readers see three digits, or two
 decimals of an exponent. A cell without a value gives the reason (``not run: ...``), or a dash if there is
-nothing to say. It never shows "nan" or "None".
+none. It never shows "nan" or "None".
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def estimate(interval: Interval | None, *, digits: int = 3) -> Cell:
 def median(values: Sequence[float], interval: Interval | None = None, *, noun: str = "run") -> Cell:
     """Return the cell of the median of timed values, with its interval from three values on.
 
-    The interval of two values says hardly more than the values, which are shown in its place. That of a
-    single one has no basis in it. ``interval`` is that of the median, if it was computed before.
+    Two values are shown themselves, because their interval adds little. One value gives no interval.
+    ``interval`` is that of the median, if it was computed before.
     """
     if not values:
         return BLANK
@@ -101,7 +101,7 @@ def prose(text: str, mark: str = "") -> Cell:
 
 
 def problem(described: str) -> Cell:
-    """Return the cell of a described problem; below the head "problem" its first words say nothing."""
+    """Return the cell of a described problem, without first words that repeat the header."""
     return Cell(described, described.removeprefix("Data set "))
 
 

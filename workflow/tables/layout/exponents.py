@@ -84,7 +84,7 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
 
 
 def _sizes(fit: Fit) -> str:
-    """Return the sizes of a fit: 6: 1,605 … 11,220; those too few for an exponent are called so."""
+    """Return the sizes of a fit: 6: 1,605 … 11,220; with a remark if they are too few for an exponent."""
     few = ", too few" if fit.points < FEWEST_SIZES else ""
     last = f" … {fit.n_max:,}" if fit.n_max != fit.n_min else ""
     return f"{fit.points}{few}: {fit.n_min:,}{last}"

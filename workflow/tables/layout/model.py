@@ -55,7 +55,7 @@ class TableSection:
 class Table:
     """A complete table: title, one-line caption, sections, notes and provenance.
 
-    The ``record`` has for programs what the rows summarise; most tables have none.
+    ``record`` is the machine-readable content of the rows; most tables have none.
     """
 
     title: str
@@ -82,7 +82,7 @@ def table_of(
 
 
 def absent_last(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
-    """Return rows with groups of which nothing was run last, and in each group those not installed.
+    """Return the rows, with groups that were not run and, within a group, missing packages moved to the end.
 
     A group of rows has the same first cell, a name. Rows that begin with a number (a size) keep their order.
     """

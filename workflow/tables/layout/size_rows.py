@@ -47,7 +47,7 @@ def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow
         return Cell(interval.value, "below clock")
     cell = median(group.values(CPU), interval)
     if not group.all_flagged or results.all_runs_flagged(experiment):
-        return cell  # a mark in every cell would tell nothing; a note explains it once
+        return cell  # marking every cell would be useless; a note explains it once
     return replace(cell, text=f"{cell.text}{ALL_FLAGGED}")
 
 

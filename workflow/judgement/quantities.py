@@ -64,9 +64,9 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
 def ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio ``above`` / ``below`` of two contenders within one process, ``of`` cpu_seconds or work.
 
-    If its time limit stopped one of them, the ratio is at least, or at most, that of the seconds until then;
-    the interval is open on the other side. With ``at: largest``, only sizes count that both have solved. So
-    it is if all runs of one of them are flagged, whose seconds are upper bounds.
+    If the time limit stopped one of them, its seconds until then bound the ratio on one side, and the
+    interval is open on the other. The same applies if all runs of one of them are flagged, because their
+    seconds are upper bounds. With ``at: largest``, only sizes that both have solved count.
     """
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
     bounded = quantity == CPU and spec.get("at") != "largest"
@@ -271,7 +271,7 @@ def needs_clock(spec: Spec) -> bool:
 
 
 def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> Interval | None:
-    """Return what the time limit of one of two contenders says of the ratio of their seconds."""
+    """Return the bound on the ratio of two contenders' seconds if a time limit stopped one of them."""
     for label, other in ((above, below), (below, above)):
         stopped, solved = (results.group(name, each, row.n) for each in (label, other))
         until, seconds = stopped.seconds_until_stopped(solved), solved.median(CPU)
@@ -288,7 +288,7 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
 
 
 def _without_flagged_end(ratio: Interval, above: Group, below: Group) -> Interval | str:
-    """Return what is known of a ratio of seconds if those of flagged runs are upper bounds."""
+    """Return the bound on a ratio of seconds if those of flagged runs are upper bounds."""
     if not (above.all_flagged or below.all_flagged):
         return ratio
     if ratio.ends is None or (above.all_flagged and below.all_flagged):
