@@ -59,8 +59,8 @@ def test_the_command_line_loads_nothing_large():
 def test_a_signal_ends_what_a_tool_has_started(number):
     script = """if True:
         from svmrepro.workflow.commands import checkout
-        checkout.stop_with_children()
-        checkout.call("sh", "-c", "sleep 100 & echo $!; wait")"""
+        with checkout.stopping_children():
+            checkout.call("sh", "-c", "sleep 100 & echo $!; wait")"""
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     child = psutil.Process(int(process.stdout.readline()))
     process.send_signal(number)

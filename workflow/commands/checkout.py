@@ -7,7 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from svmrepro.workflow.configuration import callers_folder, config_dir
@@ -31,8 +32,9 @@ def require_tests(*words: str) -> None:
         raise StepError(f"{said[-1]}; see `pytest --help`")
 
 
-def stop_with_children() -> None:
-    """Let SIGTERM and Ctrl-C end this process with its children and theirs, such as the steps of a run."""
+@contextmanager
+def stopping_children() -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C end this process and all that it started: a tool has children of its own."""
     import psutil
 
     def handler(number: int, _: object) -> None:
@@ -41,8 +43,12 @@ def stop_with_children() -> None:
                 each.terminate()
         os._exit(128 + number)  # at once: tasks that wait would be started
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handler)
+    before = {number: signal.signal(number, handler) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def call(*words: str) -> int:

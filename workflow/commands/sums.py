@@ -12,5 +12,5 @@ TAKES_OTHERS = True
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("tests/sums/sums.py")
-    checkout.stop_with_children()
-    return checkout.call("python", "tests/sums/sums.py", *others)
+    with checkout.stopping_children():
+        return checkout.call("python", "tests/sums/sums.py", *others)

@@ -74,12 +74,12 @@ TASKS: dict[str, Commands] = {
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("tests")
-    checkout.stop_with_children()
-    if others:
+    with checkout.stopping_children():
+        if not others:
+            return _run_tasks()
         checkout.require_tests(*others)
         commands = (*LINT, *SMOKE, ("pytest", *others))
         return next((code for words in commands if (code := checkout.call(*words))), 0)
-    return _run_tasks()
 
 
 def _run_tasks() -> int:
