@@ -79,8 +79,9 @@ def good() -> dict[str, str]:
         for n in sizes
         for of in ("cpu_seconds", "work")
     ]
+    claim = {"measured": "1.5 | 2", "counted": "yes", "on_paper": "not applicable"}
     claims = [
-        {"id": name, "verdict": verdict, "measured": "1.5 | 2"}
+        {"id": name, "verdict": verdict, **claim}
         for name, verdict in (("first", "holds"), ("second", "not decided"), ("third", "does not hold"))
     ]
     files = {
@@ -95,6 +96,7 @@ def good() -> dict[str, str]:
     record = {
         "schema": check.SCHEMA, "scale": "smoke", "papers": {PAPER: about(runs)}, "rows": summarise(runs),
         "claims": {PAPER: {"first": "holds", "second": "not decided"}}, "comparison": None,
+        "claims_on_paper": {PAPER: {"first": "holds"}},
     }  # fmt: skip
     return {**files, RECORD: check._to_json(record)}
 
