@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
+from svmrepro.datasets.registry import registry
 from svmrepro.workflow.analysis.measurement_columns import LICENCE
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
@@ -51,7 +52,8 @@ def run(folder: Path) -> int:
     if not measured:
         raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
     runs = pd.concat([pd.read_parquet(path) for path in measured], ignore_index=True)
-    files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*/*.*"))]
+    described = [*sorted(folder.glob("check.json")), *sorted(folder.glob("*/*.*"))]
+    files = [path.relative_to(folder).as_posix() for path in described]
     atomic_write(folder / METADATA, metadata(runs, {name: {} for name in files}))
     measurements = plural(int(runs["time"].notna().sum()), "measurement")
     print(f"{folder / METADATA}: {plural(len(files), 'file')}, {measurements}")
@@ -76,7 +78,7 @@ def metadata(runs: pd.DataFrame, files: Mapping[str, Mapping[str, str]]) -> str:
         for column, name in _MACHINE.items()
         if column in runs
     ]
-    data = [_entity("Dataset", name) for name in _values(runs, "dataset")]
+    data = [_data_set(name) for name in _values(runs, "dataset")]
     action = {
         "@id": "#run",
         "@type": "CreateAction",
@@ -116,6 +118,21 @@ def metadata(runs: pd.DataFrame, files: Mapping[str, Mapping[str, str]]) -> str:
 
 def _entity(kind: str, name: str, **more: str) -> Entity:
     return {"@id": f"#{kind}-{name}".replace(" ", "-"), "@type": kind, "name": name, **more}
+
+
+def _data_set(name: str) -> Entity:
+    """Describe a data set; a set that is not in the registry, such as a user's own, has a name only."""
+    known = registry()
+    if name in known.generated:
+        return _entity("Dataset", name, description=known.generated[name].title)
+    if name not in known.downloaded:
+        return _entity("Dataset", name)
+    entry = known.downloaded[name]
+    urls = [source.url for file in entry.files.values() for source in file.sources]
+    more = {"url": urls[0]} if urls else {}
+    return _entity(
+        "Dataset", name, description=entry.title, license=entry.licence, creditText=entry.citation, **more
+    )
 
 
 def _named(entity: Entity) -> Entity:
