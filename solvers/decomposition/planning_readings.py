@@ -100,6 +100,7 @@ from svmrepro.solvers.storage.row_products import STORE
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
 _AGES = 20  # working sets remembered
+_MOST_OFFERED = 3  # of which the latest may be candidates
 _GUESSED = np.array([0b01, 0b10, 0b11, 0])  # the ages of each value of ``guess``, as bits; 0: `sharing`
 _OFFERED = np.array([0b001, 0b010, 0b011, 0b110])  # and of ``candidates``
 _DEGENERATE = 1e-12
@@ -155,7 +156,7 @@ def offered(state, reading, m, exact, i, j, gain):
     scalars, G, status, position = state.scalars, state.G, state.status, state.position
     first, second, curvature = state.first, state.second, state.curvature
     chosen = -1
-    for age in range(scalars.ages):
+    for age in range(min(scalars.ages, _MOST_OFFERED)):
         a, b = position[first[age]], position[second[age]]
         if (reading.candidates >> age) & 1 == 0 or a >= m or b >= m:
             continue
