@@ -1,6 +1,7 @@
 """Measuring a job in this process: order, resuming, limits, failing contenders, data, remaining work."""
 
 import gc
+import hashlib
 import os
 import re
 import subprocess
@@ -15,6 +16,8 @@ import pytest
 from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, the_experiment, tiny
 from support import measurement
 from svmrepro import datasets
+from svmrepro.datasets import loading
+from svmrepro.datasets.registry import Registry, parse_registry
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, load_config, paths
 from svmrepro.workflow.errors import StepError
@@ -274,6 +277,40 @@ def test_only_a_mirror_that_has_what_is_missing_is_a_reason_to_try_again(tmp_pat
     got.parent.mkdir(parents=True)
     got.touch()
     assert attempt(full)[1] == first
+
+
+TOY = """
+version: 1
+generated: {}
+downloaded:
+  toy:
+    {title: Toy, licence: none, citation: none, reader: libsvm, features: 2, binary: true,
+    labels: {-1: -1, 1: 1}, mirror: toy, drawn: in order, subsets: [rows],
+    files: {rows: {rows: 20000, bytes: BYTES, sha256: SHA, sources: ["http://127.0.0.1:9/rows"]}}}
+"""
+
+
+def test_another_attempt_gets_back_what_was_deleted(tmp_path, monkeypatch, capsys):
+    content, known = ROWS * 500, loading.registry()
+    text = TOY.replace("BYTES", str(len(content)))
+    text = text.replace("SHA", hashlib.sha256(content.encode()).hexdigest())
+    extended = Registry({**known.downloaded, **parse_registry(text).downloaded}, known.generated)
+    monkeypatch.setattr(loading, "registry", lambda: extended)
+    source = tmp_path / "mirror" / "toy" / "rows"
+    source.parent.mkdir(parents=True)
+    source.write_text(content)
+    config = prepare(sizes=[40], of={"dataset": "toy"}, mirror=str(tmp_path / "mirror"))
+    fetch.run(config, "toy")
+    raw = Path(config.data_dir) / "raw" / "toy" / "rows"
+    raw.unlink()
+    fetch.run(config, retry=True, before=time.time())
+    assert raw.read_text() == content and data_sets.read_marker(config, "toy").complete
+    # What can no longer be had is recorded as missing.
+    raw.unlink()
+    source.unlink()
+    fetch.run(config, retry=True, before=time.time())
+    assert not data_sets.read_marker(config, "toy").available
+    assert capsys.readouterr().out.startswith("data set toy: available\ndata set toy: available\n")
 
 
 ROWS = "+1 1:1 2:1\n-1 2:1\n" * 20

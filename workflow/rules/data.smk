@@ -39,10 +39,9 @@ rule generate_data:
         "{params.step} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
 
 
-# No output, so it runs whenever it is requested. It retries the sets that were incomplete before this
-# command.
+# No output, so it runs whenever it is requested. It retries the sets that were tried before this command.
 rule fetch:
-    """Another attempt to download what was incomplete."""
+    """Another attempt to download what is missing or was deleted."""
     input:
         [PLAN.marker(dataset) for dataset in PLAN.downloads],
     log:

@@ -3,8 +3,8 @@
 Run as ``python -m svmrepro.workflow.steps.fetch --config CONFIG --dataset NAME``. The step succeeds even if
 no file is available (unless the configuration has ``require_data: true``), because the rest of a run
 continues without it. An unreadable file of a user's own is an error. With ``--retry --before SECONDS`` it
-instead retries every data set of the configuration that was incomplete, except those tried after SECONDS
-since the epoch.
+instead tries every data set of the configuration again, except those tried after SECONDS since the epoch:
+what was missing, and what has been deleted since.
 """
 
 from __future__ import annotations
@@ -52,13 +52,15 @@ def fetch(config: Config, name: str) -> Marker:
 
 
 def try_again(config: Config, before: float) -> None:
-    """Retry incomplete data sets, except those tried after ``before`` (seconds since the epoch)."""
+    """Get what data sets lack now, except those tried after ``before`` (seconds since the epoch)."""
+    from svmrepro import datasets
+
     for name in data_sets(config):
         old = read_marker(config, name)
-        if old is None or old.complete or old.tried >= before:
+        if datasets.is_generated(name) or old is None or old.tried >= before:
             continue
         new = fetch(config, name)
-        # Unless more files became available, nothing that depends on the data needs to be made again.
+        # Unless other files are available now, nothing that depends on the data needs to be made again.
         if (new.available, len(new.missing)) != (old.available, len(old.missing)):
             write_marker(config, new)
         _tell(new)
