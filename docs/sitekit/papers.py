@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import html
-import json
 import re
 from collections import Counter
 from functools import cached_property
@@ -13,8 +12,10 @@ from typing import Any
 
 import jinja2
 import yaml
+from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.configuration import Artefact, Paper, load_config
 from svmrepro.workflow.judgement.claims import VERDICTS, after_number
+from svmrepro.workflow.judgement.reference_check import machine_identity
 from svmrepro.workflow.tables.claims import MARKS
 
 from sitekit.site_links import TextError, Texts
@@ -152,11 +153,10 @@ class PaperPage:
         return f"./run {self.name}" + ("" if scale == "default" else f" --config scale={scale}")
 
     def _measured(self) -> str:
-        """Say when and where the run was made, as far as its record tells."""
-        file = self._results.parent / "check.json"
+        """Say where the run was made, if that was on one machine."""
+        file = self._results / "measurements.parquet"
         self._texts.read.add(file)
-        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        machine = record["papers"].get(self.name, {}).get("machine", {})
+        machine = machine_identity(read_runs([file]))
         known = [("machine.cpu", ""), ("machine.python", "Python "), ("machine.versions.numba", "numba ")]
         words = [f"{before}{machine[key]}" for key, before in known if machine.get(key)]
         return f" ({', '.join(words)})" if words else ""

@@ -32,7 +32,7 @@ def test_a_crate_names_software_machine_data_and_files(full):
     assert action["result"] == [{"@id": f"{synthetic.PAPER}/measurements.parquet"}]
     files = [entity for entity in found.values() if entity["@type"] == "File"]
     assert all((folder / entity["@id"]).is_file() for entity in files)
-    assert len(files) == len([*folder.glob("check.json"), *folder.glob("*/*.*")])
+    assert len(files) == len([*folder.glob("*/*.*")])
     (folder / crate.METADATA).unlink()
 
 
@@ -45,7 +45,7 @@ def test_a_folder_without_measurements_is_named(tmp_path):
 def test_committed_crates_name_every_file(path):
     named = {name for name, entity in entities(path).items() if entity["@type"] == "File"}
     folder = path.parent
-    assert named == {"check.json", *(each.relative_to(folder).as_posix() for each in folder.glob("*/*.*"))}
+    assert named == {each.relative_to(folder).as_posix() for each in folder.glob("*/*.*")}
 
 
 def test_a_crate_says_where_a_data_set_comes_from():

@@ -1,8 +1,5 @@
 """Result files from elsewhere or damaged: refused in one line with file, place and fault."""
 
-import copy
-import json
-
 import pytest
 from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
@@ -10,7 +7,7 @@ from svmrepro.workflow.analysis.runs import RELATIVE_GAP, Group, MeasuredRun, re
 from svmrepro.workflow.comparison.paired_runs import ratios
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.judgement.claims import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.steps import closing
 
 RUN = {
@@ -115,86 +112,6 @@ def test_what_no_table_of_results_holds(tmp_path, kind, column, text, message):
     with pytest.raises(StepError, match=rf"t\.csv:\d: (?:{column}: )?.*{message}") as raised:
         read(path)
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 500
-
-
-RECORD = {
-    "schema": 3, "scale": "smoke", "claims": {"mini": {"first": "holds"}}, "claims_on_paper": {},
-    "papers": {
-        "mini": {
-            "measured": "2026-01-02T03:04:05Z",
-            "machine": {"machine.cpu": "A CPU"},
-            "machines": [{"commit": "0123"}],
-            "protocols": ["1"],
-            "runs": {"measured": 1},
-        }
-    },
-    "rows": [
-        {
-            "paper": "mini", "experiment": "one", "n": "50", "contender": "smo", "setting": {"C": "1"},
-            "runs": {"": {"status": "optimal", "counts": {"iterations": 7.0, "certificate.dual": -2.5}}},
-        }
-    ],
-}  # fmt: skip
-COUNTS = ("rows", 0, "runs", "", "counts")
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (("papers", "mini", "measured"), "yesterday", "measured: 'yesterday' is not a date"),
-        (("papers",), {}, "papers: mini is missing, which has rows"),
-        (("scale",), "\ud800", "scale: .* cannot be printed"),
-        (("claims", "mini", "first"), "perhaps", "claims: mini: first: 'perhaps' is not one of"),
-        (("rows", 0, "n"), "050", r"rows\[0\]: n: '050' is not a number of examples"),
-        (("rows", 0, "point"), "x", r"rows\[0\]: point: 'x' is not a number"),
-        (("rows", 0, "setting"), {"C": 1}, r"rows\[0\]\.setting\.C: must be text, not 1"),
-        (("rows", 0, "runs", ""), {"status": "optimal"}, r"rows\[0\]\.runs\.'': key 'counts' is missing"),
-        (("rows", 0, "runs", "", "status"), "error", r"runs\.'': counts of a run that was not solved"),
-        ((*COUNTS, "iterations"), True, r"counts\.iterations: must be a number, not True"),
-        ((*COUNTS, "\0"), 3.0, r"runs\.'': counts: .* cannot be printed"),
-        ((*COUNTS, "iterations"), -1, "iterations: -1 is not a count"),
-        ((*COUNTS, "certificate.dual"), 10**400, "is not between -1e"),
-        (("rows", 1), RECORD["rows"][0], "rows: a second row for mini, one, 50, smo"),
-    ],
-)
-def test_what_no_record_of_a_check_holds(tmp_path, place, value, message):
-    path = tmp_path / "check.json"
-    inner = content = copy.deepcopy(RECORD)
-    for part in place[:-1]:
-        inner = inner[part]
-    if isinstance(inner, list):
-        inner.append(value)
-    else:
-        inner[place[-1]] = value
-    path.write_text(json.dumps(content))
-    with pytest.raises(StepError, match=rf"check\.json: no record of a check \(.*{message}"):
-        read_record(path)
-
-
-def test_a_sound_record_also_of_a_paper_without_data(tmp_path):
-    without = {"measured": "", "machine": {}, "machines": [], "protocols": [], "runs": {"measured": 0}}
-    path = tmp_path / "check.json"
-    path.write_text(json.dumps(RECORD | {"papers": RECORD["papers"] | {"other": without}}))
-    record = read_record(path)
-    (row,) = record["rows"]
-    assert row["counts"]["iterations"] == 7.0 and row["seed"] == ""
-    assert record["papers"]["other"] == without
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (json.dumps(RECORD)[:-1] + ', "scale": "paper"}', "key 'scale' is given twice"),
-        ("{", "no record of a check"),
-        ("[" * 200_000, "no record of a check"),
-        ('{"schema": 2}', "schema 3 expected"),
-    ],
-)
-def test_what_is_no_record_of_a_check(tmp_path, text, message):
-    path = tmp_path / "check.json"
-    path.write_text(text)
-    with pytest.raises(StepError, match=message):
-        read_record(path)
 
 
 def test_ratios_at_the_ends_of_what_can_be_said():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import functools
 import io
-import json
 import math
 import re
 import zlib
@@ -18,23 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from fuzz_inputs import TOKENS, Target, folder, mutated, nested, places
+from fuzz_inputs import TOKENS, Target, folder, mutated
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS
-from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.comparison import figure, tables
 from svmrepro.workflow.comparison.compared_run import ComparedRun, read_run
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
-from svmrepro.workflow.judgement.reference_check import about, summarise
 from svmrepro.workflow.judgement.reference_check import compare as compare_records
 from svmrepro.workflow.steps import check
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
 PAPER = "mini"
-RECORD = "check.json"
+PARQUET = f"{PAPER}/measurements.parquet"
 MEASUREMENTS, FITS, RATIOS, CLAIMS = (
     f"{PAPER}/{name}.csv" for name in ("measurements", "fits", "ratios", "claims")
 )
@@ -84,21 +81,12 @@ def good() -> dict[str, str]:
         {"id": name, "verdict": verdict, **claim}
         for name, verdict in (("first", "holds"), ("second", "not decided"), ("third", "does not hold"))
     ]
-    files = {
+    return {
         MEASUREMENTS: _csv(rows[0], rows),
         FITS: _csv(FIT_COLUMNS, fits),
         RATIOS: _csv(RATIO_COLUMNS, ratios),
         CLAIMS: _csv(claims[0], claims),
     }
-    source = folder() / "source.csv"
-    source.write_text(files[MEASUREMENTS])
-    runs = read_runs([source])
-    record = {
-        "schema": check.SCHEMA, "scale": "smoke", "papers": {PAPER: about(runs)}, "rows": summarise(runs),
-        "claims": {PAPER: {"first": "holds", "second": "not decided"}}, "comparison": None,
-        "claims_on_paper": {PAPER: {"first": "holds"}},
-    }  # fmt: skip
-    return {**files, RECORD: check._to_json(record)}
 
 
 def _written(place: Path, files: dict[str, str]) -> Path:
@@ -182,7 +170,7 @@ def _with_file(name: str, *others: str) -> Callable[[bytes], None]:
     return run
 
 
-# -- spoilt tables and records -------------------------------------------------------------------------------
+# -- spoilt tables -------------------------------------------------------------------------------
 
 _texts = st.one_of(
     st.sampled_from([token.decode("latin-1") for token in TOKENS]),
@@ -220,47 +208,13 @@ def _tables(draw: Any, text: str) -> bytes:
     return out.getvalue().encode()
 
 
-_numbers = st.one_of(
-    st.integers(),
-    st.floats(),
-    st.sampled_from([10**400, 2**63, 1e308, -1e308, 5e-324, 1e-99, 1e99, 0, -1, 0.5, True]),
-)
-_leaves = st.one_of(st.none(), st.booleans(), _numbers, _texts, st.sampled_from(["\ud800", "\udc00x"]))
-_values = nested(_leaves, st.one_of(_texts, st.just("\ud800")))
-
-
-def _alike(value: Any) -> SearchStrategy[Any]:
-    """Draw a value of the same type."""
-    if isinstance(value, bool | int | float):
-        return st.one_of(st.integers(0, 300), st.floats(-1e90, 1e90), st.just(value))
-    return _texts if isinstance(value, str) else st.just(value)
-
-
-@st.composite
-def _records(draw: Any) -> bytes:
-    """Draw a record with changed values, and keys renamed, removed or added."""
-    content = json.loads(good()[RECORD])
-    for _ in range(draw(st.integers(1, 3))):
-        *above, key = draw(st.sampled_from(list(places(content)) or [("rows",)]))
-        inner = content
-        for part in above:
-            inner = inner[part]
-        kind = draw(
-            st.sampled_from(
-                ("value", "leaf", "number", "alike", "alike", "alike", "delete", "rename", "copy")
-            )
-        )
-        if kind == "delete":
-            del inner[key]
-        elif kind == "rename" and isinstance(inner, dict):
-            inner[draw(_texts)] = inner.pop(key)
-        elif kind == "copy" and isinstance(inner, list):
-            inner.append(json.loads(json.dumps(inner[key])))
-        elif kind == "alike":
-            inner[key] = draw(_alike(inner[key]))
-        else:
-            inner[key] = draw({"leaf": _leaves, "number": _numbers}.get(kind, _values))
-    return json.dumps(content).encode()
+def _parquet(text: bytes) -> bytes:
+    """Return a table as Parquet; what is no table stays as it is."""
+    try:
+        table = pd.read_csv(io.BytesIO(text), dtype=str, keep_default_na=False)
+        return bytes(table.to_parquet(index=False))
+    except ValueError:
+        return text
 
 
 def strangers() -> Iterator[Target]:
@@ -271,5 +225,6 @@ def strangers() -> Iterator[Target]:
         inputs: SearchStrategy[bytes] = st.one_of(_tables(text), _tables(text), mutated(text.encode()))
         others = [other for other in every if other != name]
         yield Target(f"stranger/{Path(name).name}", inputs, _with_file(name, *others), (StepError,))
-    records = st.one_of(_records(), _records(), mutated(good()[RECORD].encode()))
-    yield Target(f"stranger/{RECORD}", records, _with_file(RECORD, FITS, RATIOS), (StepError,))
+    text = good()[MEASUREMENTS]
+    files = st.one_of(_tables(text).map(_parquet), mutated(_parquet(text.encode())))
+    yield Target(f"stranger/{Path(PARQUET).name}", files, _with_file(PARQUET, FITS, RATIOS), (StepError,))

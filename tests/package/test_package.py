@@ -16,6 +16,8 @@ import pytest
 from support import PROJECT, ran
 
 ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+#: What an installed package can check a run against; one paper suffices for the test.
+REFERENCE = {f"results/reference/smoke/platt1998/{name}" for name in ("measurements.parquet", "claims.csv")}
 NAME = f"{ABOUT['name']}-{ABOUT['version']}"
 
 pytestmark = pytest.mark.slow
@@ -52,9 +54,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         if (PROJECT / name).is_file() and not name.startswith(("results/", "figures/")):
             (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(PROJECT / name, folder / "tree" / name)
-    reference = folder / "tree" / "results" / "reference" / "smoke"
-    reference.mkdir(parents=True)
-    shutil.copy(PROJECT / "results" / "reference" / "smoke" / "check.json", reference)
+    for name in REFERENCE:
+        (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / name, folder / "tree" / name)
     (folder / "tree" / "results" / "left-over.csv").write_text("x\n")
     sdist = build(folder / "tree", "sdist", folder / "sdist")
     with tarfile.open(sdist) as archive:
@@ -84,10 +86,9 @@ def test_what_is_in_them(built: tuple[Path, Path]) -> None:
     packages |= {"workflow/Snakefile", "workflow/site/glossary.md"}
     assert packages <= sources
     assert {"LICENSE", "README.md", "pyproject.toml"} <= sources
-    reference = "results/reference/smoke/check.json"
-    assert [name for name in sources if name.startswith("results/") and "." in name] == [reference]
+    assert {name for name in sources if name.startswith("results/") and "." in name} == REFERENCE
     assert not [name for name in sources if name.startswith(("figures", "data/", ".git"))]
-    packages.add(reference)
+    packages |= REFERENCE
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
         metadata = archive.read(f"{NAME}.dist-info/METADATA").decode()

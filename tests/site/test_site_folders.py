@@ -125,7 +125,10 @@ def test_a_packed_run_has_the_same_measurements(run, tmp_path):
 def released(folder, *origins):
     """Write a published run, measured by some versions and commits."""
     machines = [{"versions": {"svmrepro": version}, "commit": commit} for version, commit in origins]
-    measured = [{**line, "machine": machines[place % len(machines)]} for place, line in enumerate(lines())]
+    measured = [
+        {**line, "machine": machines[place % len(machines)], "time": "2026-01-02T03:04:05+00:00"}
+        for place, line in enumerate(lines())
+    ]
     (folder / PAPER).mkdir(parents=True)
     write_parquet(to_csv([flatten(line) for line in measured]), folder / PAPER / "measurements.parquet")
     claim = {"id": "smo-faster", "verdict": "holds", "quote": "", "measured": ""}

@@ -1,7 +1,5 @@
 """What the site says of the machine of a run and of noise."""
 
-import json
-
 import pytest
 from site_support import EXPERIMENT, PAPER
 from support import measurement
@@ -71,7 +69,6 @@ def test_the_page_of_a_run_repeats_the_warnings(site, run, tmp_path):
     assert "What may have disturbed" not in (site / "smoke" / "index.html").read_text()
     folder = tmp_path / "results" / "smoke"
     (folder / PAPER).mkdir(parents=True)
-    (folder / "check.json").write_text(json.dumps({"claims": {}, "rows": []}))
     (folder / PAPER / "claims.csv").write_bytes((run / PAPER / "claims.csv").read_bytes())
     other = {"noise": QUIET, "machine": MACHINE | {"cpu": "Another one"}}
     records(folder, other, *[{"noise": QUIET | {"governor": "powersave"}}] * 2)

@@ -3,8 +3,8 @@
 The file's own schema tells the meaning and the unit of each column, from
 `svmrepro.workflow.analysis.measurement_columns`, and the licence, as metadata of fields and of the schema.
 
-Only the steps ``collect`` and ``remake`` import this module, once per paper. Importing pandas takes half a
-second, which every step that makes a table or figure would otherwise pay.
+Only steps that write or read such files import this module. Importing pandas takes half a second, which every
+step that makes a table or figure would otherwise pay.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ may be timed, or why there is nothing to show.
 from __future__ import annotations
 
 import csv
+import io
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 from msgspec import Meta, Struct
 from msgspec.json import Decoder
@@ -441,18 +442,26 @@ _FORM = FieldType(_kind, ("paper", *IDENTITY))
 
 
 def read_runs(files: Iterable[Path]) -> Runs:
-    """Read ``measurements.csv`` files; an impossible measurement, or a run twice, raises a StepError."""
+    """Read measurements, as CSV or Parquet; an impossible one, or a run twice, raises a StepError."""
     return Runs(tuple(MeasuredRun(row) for path in files for row in read_rows(path, _REQUIRED, _FORM)))
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix != ".parquet":
+        return path.open(newline="", encoding="utf-8")
+    from svmrepro.workflow.analysis.parquet import read_parquet  # it loads pandas
+
+    return io.StringIO(read_parquet(path))
 
 
 def read_rows(
     path: Path, required: Sequence[str] = (), form: FieldType = field_types.ANY
 ) -> list[dict[str, str]]:
-    """Read one of this project's CSV files as rows of text.
+    """Read one of this project's CSV files as rows of text, or the Parquet file written beside it.
 
     A file that lacks a required column or has an invalid row raises a StepError: ``file:line: column: what``.
     """
-    with reading_table(path), path.open(newline="", encoding="utf-8") as handle:
+    with reading_table(path), _opened(path) as handle:
         reader = csv.reader(handle)
         columns = next(reader, [])
         lacking = [name for name in required if name not in columns]

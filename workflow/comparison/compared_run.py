@@ -1,7 +1,7 @@
 """One of two runs to be compared, read from a results folder or a committed reference.
 
-A results folder has the measurements themselves. A reference has the record of its check (counts and
-verdicts), fits, ratios and tables. Parts that a folder lacks are listed.
+A results folder has its measurements as CSV, a reference as Parquet. Both have fits, ratios and verdicts.
+What a folder lacks is listed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import Instance
-from svmrepro.workflow.configuration.paths import papers_in
-from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM, read_record
+from svmrepro.workflow.configuration.paths import MEASUREMENTS, papers_in
+from svmrepro.workflow.judgement.claims import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.reference_check import Entry, about, summarise
 from svmrepro.workflow.statistics import Fit, Interval
 
@@ -92,10 +92,9 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     wanted = list(papers)
     found = papers_in(folder)
     present = [paper for paper in wanted if paper in found]
-    files = {
-        name: {paper: file for paper in present if (file := folder / paper / f"{name}.csv").is_file()}
-        for name in ("measurements", "fits", "ratios", "claims")
-    }
+    places = [folder / paper for paper in present]
+    files = {name: _files(places, f"{name}.csv") for name in ("fits", "ratios", "claims")}
+    measurements = _files(places, *MEASUREMENTS)
     lacking = [
         f"{paper}: no {name}" for paper in present for name in ("fits", "ratios") if paper not in files[name]
     ]
@@ -119,30 +118,18 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     entries: list[Entry] = []
     described: dict[str, Mapping[str, Any]] = {}
     scales: dict[str, None] = {}
-    for paper, file in files["measurements"].items():
+    for paper, file in measurements.items():
         runs = read_runs([file])
         entries += summarise(runs)
         described[paper] = about(runs)
         scales |= dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
-    unmeasured = [paper for paper in wanted if paper not in files["measurements"]]
-    if unmeasured and (folder / "check.json").is_file():
-        record = read_record(folder / "check.json")
-        entries += [row for row in record["rows"] if row["paper"] in unmeasured]
-        scales[record["scale"]] = None
-        for paper in unmeasured:
-            if paper in record["papers"]:
-                described[paper] = record["papers"][paper]
-            for name, verdict in record["claims"].get(paper, {}).items():
-                claims.setdefault(paper, {}).setdefault(name, (verdict, ""))
-    measured = {entry["paper"] for entry in entries}
-    having = [paper for paper in wanted if paper in {*present, *measured, *claims}]
-    lacking += [f"{paper}: no measurements" for paper in having if paper not in measured]
-    lacking += [f"{paper}: no verdicts" for paper in having if paper not in claims]
-    lacking += [f"{paper}: nothing" for paper in wanted if paper not in having]
+    lacking += [f"{paper}: no measurements" for paper in present if paper not in measurements]
+    lacking += [f"{paper}: no verdicts" for paper in present if paper not in claims]
+    lacking += [f"{paper}: nothing" for paper in wanted if paper not in present]
     return ComparedRun(
         folder=folder,
         scale=" and ".join(filter(None, scales)),
-        papers=tuple(having),
+        papers=tuple(present),
         described=described,
         rows=entries,
         fits=fits,
@@ -150,6 +137,12 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
         claims=claims,
         lacking=tuple(lacking),
     )
+
+
+def _files(places: Iterable[Path], *names: str) -> dict[str, Path]:
+    """Return the first of some files that each paper's folder has, by paper."""
+    found = {place.name: [place / name for name in names if (place / name).is_file()] for place in places}
+    return {paper: files[0] for paper, files in found.items() if files}
 
 
 def _on_data_of(entry: Entry, config: Config) -> Entry:

@@ -18,8 +18,11 @@ COMPARE = "compare"
 AGAIN = "again"
 """Folder in the results for what `svmrepro remake` makes, unless another is named."""
 
-KEPT_FILES = ("measurements.csv", "fits.csv", "ratios.csv", "claims.csv")
-"""Files of a paper by which another run can be compared, besides the record of the check."""
+MEASUREMENTS = ("measurements.csv", "measurements.parquet")
+"""The measurements of a paper. A run has both files with the same content, a reference has the second."""
+
+KEPT_FILES = (*MEASUREMENTS, "fits.csv", "ratios.csv", "claims.csv")
+"""Files of a paper by which another run can be compared."""
 
 
 def results(config: Config) -> Path:
@@ -143,22 +146,17 @@ def others(config: Config) -> Path:
 
 
 def papers_in(folder: Path) -> list[str]:
-    """List the papers with comparable results in a folder; empty if it holds only the record of a check.
-
-    A folder that is neither the results of a run nor a reference raises a StepError.
-    """
+    """List the papers with comparable results in a folder; without any, a StepError is raised."""
     if not folder.is_dir():
         what = "neither a folder nor an archive of a run" if folder.exists() else "not a folder"
         raise StepError(f"against: {folder} is {what}")
     found = _papers_in(folder)
-    if found or (folder / "check.json").is_file():
+    if found:
         return found
     below = (*folder.glob("*"), *folder.glob("*/*"))
     inside = sorted(path for path in below if path.is_dir() and _papers_in(path))
     hint = f"; did you mean {inside[0]}?" if inside else ""
-    raise StepError(
-        f"against: {folder} holds no results of a run (no check.json, no <paper>/measurements.csv){hint}"
-    )
+    raise StepError(f"against: {folder} holds no results of a run (no <paper>/measurements.csv){hint}")
 
 
 def _papers_in(folder: Path) -> list[str]:

@@ -9,6 +9,5 @@ _grid_quantities         quantities over grids of C and gamma
 _permutation_quantities  quantities over permutations
 _printed_quantities      the same quantities of the paper's printed numbers
 reference_check          comparison of this run with the reference run, its tolerances, what is a fault
-check_file               reading a check.json
 check_report             JUnit XML and a summary in Markdown, for continuous integration
 """

@@ -27,6 +27,7 @@ import msgspec
 from msgspec import structs
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Paper
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
@@ -54,6 +55,17 @@ BENT = "by the repeats' scatter alone: "
 HEADLINE, DETAIL, CONSTRUCTED = "headline", "detail", "by construction"
 COUNTED = (HEADLINE, DETAIL)
 """Kinds of claims that tallies count."""
+
+CLAIM_COLUMNS = ("id", "verdict", "measured", "counted", "on_paper")
+_CLAIM_KINDS: Mapping[str, Kind] = {
+    "id": field_types.name,
+    "verdict": field_types.one_of(VERDICTS),
+    "measured": field_types.words,
+    "on_paper": field_types.one_of({*VERDICTS, UNASKED}),
+    "counted": field_types.one_of({"yes", "no"}),
+}
+CLAIM_FORM = FieldType(_CLAIM_KINDS.get, ("id",))
+"""The fields of a table of claims that programs read; the others are for readers."""
 
 Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
 Over = Literal["all", "any", "most", "nearly-all", "together"]

@@ -14,10 +14,10 @@ dense storage, the median of m rows must be within 25 % divided by the square ro
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,32 +109,21 @@ def _entry(run: MeasuredRun) -> dict[str, Any]:
         if name.startswith(("kernel.", "options.", "encoding")) and text
     }
     counts = {name: value for name in (*RESULTS, *PATH) if (value := run.number(name)) is not None}
+    setting = {**{name: run.fields.get(name, "") for name in SETTING}, **more}
     return {
         **{name: run.fields.get(name, "") for name in PROBLEM},
-        **({"point": point} if (point := run.fields.get("point", "")) else {}),
-        "setting": {**{name: run.fields.get(name, "") for name in SETTING}, **more},
+        **({"point": _value(point)} if (point := run.fields.get("point", "")) else {}),
+        "setting": {name: _value(text) for name, text in setting.items()},
         "status": run.status if run.solved or run.status != "optimal" else "uncertified",
         "counts": counts if run.solved else {},
     }
 
 
-def fold(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Merge the entries of `summarise` that differ only in the seed; ``runs`` holds the seeds."""
-    folded: dict[str, dict[str, Any]] = {}
-    for entry in entries:
-        shared = {name: value for name, value in entry.items() if name not in ("seed", "status", "counts")}
-        group = folded.setdefault(json.dumps(shared, sort_keys=True), {**shared, "runs": {}})
-        group["runs"][entry["seed"]] = {"status": entry["status"], "counts": entry["counts"]}
-    return list(folded.values())
-
-
-def unfold(groups: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Invert `fold`."""
-    return [
-        {**{name: value for name, value in group.items() if name != "runs"}, "seed": seed, **run}
-        for group in groups
-        for seed, run in group["runs"].items()
-    ]
+def _value(text: str) -> str:
+    """Return a number as Python writes it, since Parquet keeps its value but not its text; else the text."""
+    with suppress(ValueError):
+        return repr(float(text))
+    return text
 
 
 def machine_identity(runs: Runs) -> dict[str, str]:

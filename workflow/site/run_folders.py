@@ -53,7 +53,7 @@ def expand(place: Path, unpacked: Path) -> list[tuple[Path, str]]:
     )
     archives = [run for path in sorted(place.glob("*.[zZ][iI][pP]")) for run in expand(path, unpacked)]
     if not inside and not archives:
-        what = f"{place} holds no results of a run (no <paper>/claims.csv, no check.json)"
+        what = f"{place} holds no results of a run (no <paper>/claims.csv)"
         raise StepError(next(iter(unfinished(place)), what))
     return [*((path, "") for path in inside), *archives]
 

@@ -22,8 +22,14 @@ from svmrepro.workflow.analysis.runs import CPU, read_rows
 from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import reading_table
-from svmrepro.workflow.judgement.check_file import CLAIM_COLUMNS, CLAIM_FORM
-from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS
+from svmrepro.workflow.judgement.claims import (
+    CLAIM_COLUMNS,
+    CLAIM_FORM,
+    COUNTED,
+    STAND_IN,
+    STAND_IN_FAILS,
+    VERDICTS,
+)
 from svmrepro.workflow.number_text import plural, signed
 from svmrepro.workflow.site.records import (
     Record,
@@ -242,9 +248,7 @@ class ShownRun(_Tallied):
     @cached_property
     def scale(self) -> str:
         """Name of the scale."""
-        check = self.folder / "check.json"
-        checked = _json(check).get("scale") if check.is_file() else ""
-        return str(checked or _measured_scale(self.folder) or self.folder.name)
+        return _measured_scale(self.folder) or self.folder.name
 
     @property
     def title(self) -> str:

@@ -2,9 +2,9 @@
 
     python -m svmrepro.workflow.steps.check --config CONFIG [--write-reference]
 
-The step prints the verdicts, writes ``check.json`` (verdicts, machine, counts of every row, comparison) and
-``check.xml`` (JUnit), appends a summary to the file named by ``GITHUB_STEP_SUMMARY``, if it is set, and
-compares it with ``results/reference/<scale>/check.json``. The exit code is 1
+The step prints the verdicts, compares this run with the reference in ``results/reference/<scale>/``, and
+writes ``check.json`` (verdicts, machine, outcome of the comparison) and ``check.xml`` (JUnit). It appends a
+summary to the file named by ``GITHUB_STEP_SUMMARY``, if that is set. The exit code is 1
 
 - if a claim that held there does not hold here, unless the claim is about seconds and wider intervals leave
   it undecided;
@@ -14,8 +14,8 @@ compares it with ``results/reference/<scale>/check.json``. The exit code is 1
 The last line gives the number of the reference's rows that were compared; with ``require_complete`` it must
 be all of them.
 
-With ``--write-reference`` this run becomes the reference of its scale. check.json, the raw measurements as
-Parquet and the papers' tables are copied to ``results/reference/<scale>/``, and the figures to
+With ``--write-reference`` this run becomes the reference of its scale. The raw measurements as Parquet and
+the papers' tables are copied to ``results/reference/<scale>/``, and the figures to
 ``figures/reference/<scale>/``, to be committed.
 """
 
@@ -31,29 +31,25 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
+from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError, writing
 from svmrepro.workflow.files import atomic_path, atomic_write
-from svmrepro.workflow.judgement.check_file import (
+from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
+from svmrepro.workflow.judgement.claims import (
+    BENT,
     CLAIM_COLUMNS,
     CLAIM_FORM,
-    SCHEMA,
-    read_record,
+    HEADLINE,
+    UNASKED,
+    UNDECIDED,
+    clocked_claims,
+    tally,
 )
-from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
-from svmrepro.workflow.judgement.claims import BENT, HEADLINE, UNASKED, UNDECIDED, clocked_claims, tally
-from svmrepro.workflow.judgement.reference_check import (
-    ReferenceCheck,
-    about,
-    compare,
-    fold,
-    summarise,
-)
+from svmrepro.workflow.judgement.reference_check import ReferenceCheck, about, compare, summarise
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps._command_line import run_step
 
-KEPT = 10
-"""Permutations per problem that a committed reference keeps: enough to detect a fault, but small."""
 WIDTH = 110
 """Columns of the printed table."""
 
@@ -64,23 +60,36 @@ def run(config: Config, *, write_reference: bool = False) -> int:
     for name, rows in verdicts.items():
         print(_printed(config.papers[name].title, rows))
     print(_undecided(verdicts))
-    record = _record(config, verdicts)
-    reference = paths.reference(config) / "check.json"
+    runs = {
+        name: read_runs(paths.measurements(config, name, each) for each in paper.experiments)
+        for name, paper in config.papers.items()
+    }
+    record: dict[str, Any] = {
+        "scale": config.scale,
+        "papers": {name: about(each) for name, each in runs.items()},
+        "claims": _claims(verdicts, "verdict"),
+        "claims_on_paper": _claims(verdicts, "on_paper"),
+    }
+    reference = paths.reference(config)
     outcome: ReferenceCheck | None = None
-    if reference.is_file() and not write_reference:
+    if reference.is_dir() and not write_reference:
+        rows = [row for each in runs.values() for row in summarise(each)]
         outcome = compare(
-            read_record(reference), record, clocked=clocked_claims(config), complete=config.require_complete
+            read_run(reference, config.papers).record,
+            {**record, "rows": rows},
+            clocked=clocked_claims(config),
+            complete=config.require_complete,
         )
-        record["comparison"] = vars(outcome)
-    atomic_write(paths.check(config), _to_json(record))
+    record["comparison"] = outcome and vars(outcome)
+    atomic_write(paths.check(config), json.dumps(record, indent=1, sort_keys=True) + "\n")
     atomic_write(paths.check(config).with_suffix(".xml"), junit(config.scale, verdicts, outcome))
     _summarise(config, verdicts, outcome)
     if write_reference:
-        return _write_reference(config, record)
+        return _write_reference(config)
     scale = f"reference run of the {config.scale} scale"
     if outcome is None:
         raise StepError(
-            f"nothing compared: there is no {scale} ({reference.parent}); in a clone, "
+            f"nothing compared: there is no {scale} ({reference}); in a clone, "
             "`./run reference` makes this run the reference"
         )
     if not outcome.of and not outcome.faults:
@@ -106,37 +115,13 @@ def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
     ]
 
 
-def _record(config: Config, verdicts: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
-    """Return the content of check.json, except the comparison."""
-    runs = {
-        name: read_runs(paths.measurements(config, name, each) for each in paper.experiments)
-        for name, paper in config.papers.items()
-    }
-    return {
-        "schema": SCHEMA,
-        "scale": config.scale,
-        "papers": {name: about(each) for name, each in runs.items()},
-        "claims": {name: {row["id"]: row["verdict"] for row in rows} for name, rows in verdicts.items()},
-        "claims_on_paper": {
-            name: {row["id"]: row["on_paper"] for row in rows} for name, rows in verdicts.items()
-        },
-        "rows": [row for each in runs.values() for row in summarise(each)],
-        "comparison": None,
-    }
+def _claims(verdicts: Verdicts, column: str) -> dict[str, dict[str, str]]:
+    """Return a column of the papers' tables of claims, by paper and claim."""
+    return {name: {row["id"]: row[column] for row in rows} for name, rows in verdicts.items()}
 
 
-def _to_json(record: Mapping[str, Any], most: int | None = None) -> str:
-    """Return a record as JSON, one line per problem and contender, with up to ``most`` permutations."""
-    rows = fold(record["rows"])
-    for row in rows:
-        row["runs"] = dict(list(row["runs"].items())[:most])
-    lines = ",\n  ".join(json.dumps(row, sort_keys=True) for row in rows)
-    text = json.dumps({**record, "rows": []}, indent=1, sort_keys=True)
-    return text.replace('"rows": []', f'"rows": [\n  {lines}\n ]' if lines else '"rows": []') + "\n"
-
-
-def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
-    """Copy what is committed: measurements, fits, tables, figures and the record of the check."""
+def _write_reference(config: Config) -> int:
+    """Copy what is committed: measurements, fits, tables and figures."""
     folder = paths.reference(config)
     figures = folder.parents[2] / config.figures_dir.name / folder.parent.name / folder.name
     copies: list[tuple[Path, Path]] = []
@@ -153,35 +138,8 @@ def _write_reference(config: Config, record: Mapping[str, Any]) -> int:
     for source, target in copies:
         with atomic_path(target) as temporary:
             shutil.copyfile(source, temporary)
-    atomic_write(folder / "check.json", _to_json(_with_other_papers(record, folder / "check.json"), KEPT))
     print(f"The reference of the {config.scale} scale is now this run: {folder} and {figures}.")
     return 0
-
-
-def _with_other_papers(record: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """Add those papers of the reference that this run did not make.
-
-    An earlier reference that cannot be read is replaced as a whole, with a message.
-    """
-    if not path.is_file():
-        return record
-    try:
-        before = read_record(path)
-    except StepError as error:
-        print(f"The earlier reference cannot be read, so all of it is replaced: {error}")
-        return record
-    others = before["papers"].keys() - record["papers"].keys()
-    return {
-        **record,
-        **{
-            part: {
-                **{name: each for name, each in before[part].items() if name in others},
-                **record[part],
-            }
-            for part in ("papers", "claims", "claims_on_paper")
-        },
-        "rows": [row for row in before["rows"] if row["paper"] in others] + record["rows"],
-    }
 
 
 def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:

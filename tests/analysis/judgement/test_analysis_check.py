@@ -4,9 +4,11 @@ import json
 import shutil
 
 import analysis_support as synthetic
+import pandas as pd
 import pytest
 from curve_support import run
 from svmrepro.workflow.analysis.runs import Runs
+from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import NO_RESULT
@@ -19,9 +21,9 @@ RESULTS_ROW = "adult-linear n = 1605, smo"
 
 @pytest.fixture(scope="module")
 def record(full):
-    """Return the record of a check, which no test may change; its file is that of the latest check."""
+    """Return what a check compares, which no test may change."""
     synthetic.checked(full)
-    return check.read_record(paths.check(full))
+    return read_run(paths.results(full), full.papers).record
 
 
 def find(record, n="1605", paper=synthetic.PAPER):
@@ -45,32 +47,35 @@ def reference(monkeypatch, tmp_path):
     return folder
 
 
-def write_reference(folder, record, change):
-    """Make a changed copy of a record's file the reference."""
-    content = json.loads(record.read_text())
-    change(content)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "check.json").write_text(json.dumps(content))
+def write_reference(config, folder, paper=synthetic.PAPER, **changed):
+    """Make a copy of a run the reference; ``changed`` has the functions that change its tables."""
+    (folder / paper).mkdir(parents=True, exist_ok=True)
+    for name in ("measurements", "claims"):
+        table = pd.read_csv(
+            paths.results(config) / synthetic.PAPER / f"{name}.csv", dtype=str, keep_default_na=False
+        )
+        change = changed.get(name, lambda table: table)
+        change(table).to_csv(folder / paper / f"{name}.csv", index=False)
+
+
+def holding(name):
+    """Return the change of a table of claims by which one claim holds."""
+    return lambda table: table.assign(verdict=table["verdict"].where(table["id"] != name, "holds"))
 
 
 def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, reference):
-    def of_another(content):
-        for part in ("claims", "papers"):
-            content[part] = {"another": content[part].pop(synthetic.PAPER)}
-        for row in content["rows"]:
-            row["paper"] = "another"
-
-    write_reference(reference, paths.check(full), of_another)
+    write_reference(full, reference, paper="another")
     with pytest.raises(StepError, match="the reference run of the paper scale has no row of platt1998"):
         check.run(full)
 
 
 def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(full, record, capsys, reference):
-    def with_more(content):
-        row = next(row for row in content["rows"] if row["runs"] and row["experiment"] == "adult-linear")
-        content["rows"] += [{**row, "experiment": "adult-more", "n": str(n)} for n in range(1001, 1003)]
+    def with_more(table):
+        chosen = (table["experiment"] == "adult-linear") & (table["n"] == "1605") & (table["repeat"] == "0")
+        row = table[chosen & (table["contender"] == "smo")].assign(experiment="adult-more")
+        return pd.concat([table, row.assign(n="1001"), row.assign(n="1002")])
 
-    write_reference(reference, paths.check(full), with_more)
+    write_reference(full, reference, measurements=with_more)
     rows = compare(record, record).rows
     assert check.run(full) == 0
     out = capsys.readouterr().out
@@ -188,7 +193,7 @@ def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsy
         assert any(f"{name} held" in said for said in found)
 
     # The check itself reports the same.
-    write_reference(reference, paths.check(full), claim("holds", undecided))
+    write_reference(full, reference, claims=holding(undecided))
     assert check.run(full) == 0
     out = capsys.readouterr().out
     assert f"note: claim platt1998/{undecided} held in the reference: not decided, by seconds" in out
@@ -257,38 +262,24 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("a figure")
     assert check.run(full, write_reference=True) == 0
-    file, own = reference / "check.json", reference / synthetic.PAPER
-    assert file.is_file() and (own / "claims.md").is_file() and (own / "fits.csv").is_file()
-    assert not (own / "measurements.csv").exists()
+    own = reference / synthetic.PAPER
+    assert (own / "claims.md").is_file() and (own / "fits.csv").is_file()
+    assert (own / "measurements.parquet").is_file() and not (own / "measurements.csv").exists()
     assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
 
     assert check.run(full) == 0
     assert "\nReproduced on all " in capsys.readouterr().out
 
-    # A paper that this run does not contain stays as it was, with the machine that measured it.
-    other = {"paper": "another", "experiment": "e", "n": "7", "contender": "smo", "setting": {}, "runs": {}}
-    content = json.loads(file.read_text())
-    mine = len(content["rows"])
-    content["rows"].append({**other, "runs": {"": {"status": "optimal", "counts": {"iterations": 3}}}})
-    content["claims"]["another"] = {"one": "holds"}
-    content["papers"]["another"] = content["papers"][synthetic.PAPER] | {
-        "machine": {"machine.cpu": "another"}
-    }
-    file.write_text(json.dumps(content))
-    assert check.run(full, write_reference=True) == 0
-    joined = json.loads(file.read_text())
-    assert joined["papers"]["another"] == content["papers"]["another"]
-    assert joined["claims"]["another"] == content["claims"]["another"] and len(joined["claims"]) == 2
-    assert len(joined["rows"]) == mine + 1 and all(row in content["rows"] for row in joined["rows"])
-
-    write_reference(reference, file, claim("holds", "web-gaussian-support-vectors"))
+    # Another reference, in which a claim held that does not hold here.
+    held = "web-gaussian-support-vectors"
+    write_reference(full, reference, claims=holding(held))
     assert check.run(full) == 1
     out = capsys.readouterr().out
-    assert "FAULT: claim platt1998/web-gaussian-support-vectors held in the reference: does not hold" in out
+    assert f"FAULT: claim platt1998/{held} held in the reference: does not hold" in out
     assert json.loads(paths.check(full).read_text())["comparison"]["faults"]
 
-    file.write_text("{}")
-    with pytest.raises(StepError, match="schema 3 expected"):
+    (own / "measurements.csv").write_text("nothing")
+    with pytest.raises(StepError, match=r"measurements\.csv: no column 'experiment'"):
         check.run(full)
     shutil.rmtree(full.figures_dir)
 

@@ -149,10 +149,11 @@ def test_both_verdicts_of_a_claim(full, other):
 
 
 def test_a_reference_has_less_and_says_so(full, other):
-    """Its counts come from the record of its check."""
-    synthetic.checked(full)
-    folder = other(leave_out=("measurements", "claims", "ratios"))
-    shutil.copyfile(paths.check(full), folder / "check.json")
+    """Its measurements are a Parquet file."""
+    folder = other(leave_out=("measurements", "ratios"))
+    shutil.copyfile(
+        paths.measurements(full, PAPER).with_suffix(".parquet"), folder / PAPER / "measurements.parquet"
+    )
     pair = paired(full, folder)
     assert pair.outcome.same_machine == {PAPER: True}
     assert pair.there.scale == "paper" and pair.there.commits == ["0123456789ab+"]
