@@ -4,15 +4,18 @@ import functools
 import http.server
 import io
 import json
+import shutil
 import stat
 import threading
 import zipfile
+from dataclasses import replace
 
 import analysis_support as synthetic
 import pytest
 from svmrepro.workflow import archives
 from svmrepro.workflow.commands import main
 from svmrepro.workflow.comparison.compared_run import read_run
+from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import publishing
 from svmrepro.workflow.steps import crate
@@ -49,31 +52,42 @@ def test_the_crate_lists_every_file_with_its_checksum(run):
     assert "identity" in json.loads(files[publishing.MACHINE])
 
 
-def test_the_command_names_the_scale_for_the_comparison(tmp_path, monkeypatch, capsys):
+def test_only_an_archive_of_a_run_is_overwritten(run, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(publishing, "files_of", lambda config: {"check.json": b"{}"})
     target = tmp_path / "mine.zip"
-    assert main.main(["publish", "--scale", "smoke", "-o", str(target)]) == 0
-    assert f"compare with it by `./run compare --scale smoke {target}`" in capsys.readouterr().out
-
-
-def test_only_an_archive_of_a_run_is_overwritten(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(publishing, "files_of", lambda config: {"check.json": b"{}"})
-    target = tmp_path / "mine.zip"
+    publish = ["publish", "--scale", "paper", "--results", str(run.results_dir), "-o"]
     for content in (b"my thesis", b"", zipped({"a.txt": b"mine"})):
         target.write_bytes(content)
-        assert main.main(["publish", "--scale", "smoke", "-o", str(target)]) == 1
+        assert main.main([*publish, str(target)]) == 1
         said = f"error: --output: {target} exists and is not an archive of a run; name another file\n"
         assert capsys.readouterr().err == said and target.read_bytes() == content
-    assert main.main(["publish", "--scale", "smoke", "-o", str(tmp_path)]) == 1
+    assert main.main([*publish, str(tmp_path)]) == 1
     archives.pack({"check.json": b"[]"}, target)
-    assert main.main(["publish", "--scale", "smoke", "-o", str(target)]) == 0
+    assert main.main([*publish, str(target)]) == 0
     assert zipfile.ZipFile(target).read("check.json") == b"{}"
 
 
-def test_nothing_to_publish(tmp_path):
-    config = synthetic.make_config(tmp_path, ["adult-linear"])
-    with pytest.raises(StepError, match="nothing to publish"):
-        publishing.files_of(config)
+def test_a_run_on_own_data_is_published_by_the_configuration_that_it_left(run, tmp_path, capsys):
+    # The project knows neither the paper nor the data set.
+    folder = tmp_path / "results" / "paper"
+    shutil.copytree(run.results_dir / "paper", folder)
+    (folder / synthetic.PAPER).rename(folder / "mine")
+    mine = replace(run.papers[synthetic.PAPER], name="mine")
+    write_config(replace(run, papers={"mine": mine}), folder / ".config" / "mine.json")
+    where = ["--scale", "paper", "--results", str(tmp_path / "results"), "-o", str(tmp_path / "mine.zip")]
+    for papers in (["mine"], []):
+        assert main.main(["publish", *papers, *where]) == 0
+        assert f"`./run compare mine --scale paper {tmp_path / 'mine.zip'}`" in capsys.readouterr().out
+    assert "mine/measurements.csv" in zipfile.ZipFile(tmp_path / "mine.zip").namelist()
+    (folder / "mine" / "measurements.csv").unlink()
+    assert main.main(["publish", *where]) == 1
+    said = f"nothing to publish: mine is not complete in {folder}; `./run mine --scale paper` completes it"
+    assert said in capsys.readouterr().err
+    assert main.main(["publish", "yours", *where]) == 1
+    assert "unknown paper 'yours'" in capsys.readouterr().err
+    shutil.rmtree(folder)
+    assert main.main(["publish", *where]) == 1
+    assert f"nothing to publish: {folder} has no measurements" in capsys.readouterr().err
 
 
 def zipped(files):

@@ -25,6 +25,7 @@ from svmrepro.workflow.analysis.runs import (
     MeasuredRun,
     Runs,
     pairs,
+    pairs_flagged,
     read_runs,
 )
 from svmrepro.workflow.configuration import paths
@@ -188,6 +189,11 @@ class Results:
         """Return the single ratios of which :meth:`ratio` is the median."""
         first, second = (self.group(experiment, label, n) for label in (above, below))
         return [a / b for a, b in zip(*pairs(first, second, quantity, anywhere=True), strict=True)]
+
+    def ratio_flagged(self, experiment: str, n: int, above: str, below: str) -> bool:
+        """Whether a ratio of seconds rests on flagged runs alone, of an experiment that has others."""
+        flagged = pairs_flagged(*(self.group(experiment, label, n) for label in (above, below)))
+        return flagged and not self.all_runs_flagged(experiment)
 
     def compared(self, experiment: str) -> tuple[str, ...]:
         """Return the contenders of an experiment that the paper times, in the order of the YAML."""

@@ -362,6 +362,12 @@ def processes(first: Group, second: Group) -> int:
     return max(1, min(len({pair[side].pair[0] for pair in both}) for side in (0, 1)))
 
 
+def pairs_flagged(first: Group, second: Group) -> bool:
+    """Whether every pair of two contenders' seconds has a flagged run."""
+    both = _paired(first, second, CPU, anywhere=True)
+    return bool(both) and all(a.flagged or b.flagged for a, b in both)
+
+
 def _paired(
     first: Group, second: Group, quantity: str, anywhere: bool
 ) -> list[tuple[MeasuredRun, MeasuredRun]]:

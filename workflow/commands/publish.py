@@ -29,17 +29,16 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     from svmrepro.workflow import archives
     from svmrepro.workflow.configuration import as_called, callers_folder, load_config, paths, scale_option
     from svmrepro.workflow.errors import StepError
-    from svmrepro.workflow.joining.publishing import files_of
+    from svmrepro.workflow.joining.publishing import config_of_run, files_of
     from svmrepro.workflow.number_text import plural
 
     settings = {
         "--scale": {"scale": given.scale},
         "--results": {"results_dir": given.results},
         "--figures": {"figures_dir": given.figures},
-        "the command line": {"papers": given.papers},
     }
     layers = [(origin, layer) for origin, layer in settings.items() if any(layer.values())]
-    config = load_config(layers)
+    project = load_config(layers)
     target = (
         callers_folder.made(given.output)
         if given.output
@@ -49,16 +48,16 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         raise StepError(f"--output: {target.parent} is not a folder; name an existing one")
     if target.exists() and not archives.is_archive(target):
         raise StepError(f"--output: {target} exists and is not an archive of a run; name another file")
-    for paper in given.papers:
-        if not paths.measurements(config, paper).is_file():
-            command = as_called(f"`./run {paper}{scale_option(given.scale)}`")
-            folder = paths.results(config)
-            raise StepError(
-                f"nothing to publish: {paper} is not complete in {folder}; {command} completes it"
-            )
+    config = config_of_run(project, given.papers)
+    whole = [paper for paper in config.papers if paths.measurements(config, paper).is_file()]
+    if lacking := [paper for paper in config.papers if paper not in whole and (given.papers or not whole)]:
+        command = as_called(f"`./run {lacking[0]}{scale_option(given.scale)}`")
+        where = f"{lacking[0]} is not complete in {paths.results(config)}"
+        raise StepError(f"nothing to publish: {where}; {command} completes it")
     files = files_of(config)
     archives.pack(files, target)
     size = target.stat().st_size / 1e6
-    command = as_called(f"`./run compare{scale_option(given.scale)} {target}`")
+    named = "" if {*whole} == {*project.papers} else "".join(f" {paper}" for paper in whole)
+    command = as_called(f"`./run compare{named}{scale_option(given.scale)} {target}`")
     print(f"{target}: {plural(len(files), 'file')}, {size:.1f} MB; compare with it by {command}")
     return 0

@@ -464,6 +464,8 @@ def _artefacts(
     """
     artefacts = {}
     for name, entry in entries.items():
+        if entry.kind == "claims" and name != "claims":
+            raise Fault(("artefacts", name), "a table of claims has the name 'claims', by which it is found")
         single = entry.experiment is not UNSET
         named = (given(entry.experiment, ""),) if single else given(entry.experiments, ())
         for experiment in named:

@@ -399,7 +399,9 @@ class Plan:
                 raise StepError(
                     f"{name}: this experiment of {paper.name} is not part of the {self.config.scale} scale"
                 )
-        raise StepError(f"there is no target {name!r}{did_you_mean(name, [*self.targets(), *commands])}")
+        papers = [path.stem for path in (config_dir() / "experiments").glob("*.yaml")]
+        known = [*self.targets(), *papers, *commands]
+        raise StepError(f"there is no target {name!r}{did_you_mean(name, known)}")
 
 
 def is_file_name(target: str) -> bool:

@@ -4,25 +4,50 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 from svmrepro.workflow.analysis.parquet import typed
 from svmrepro.workflow.analysis.runs import read_runs
-from svmrepro.workflow.configuration import Config, as_called, paths, scale_option
+from svmrepro.workflow.configuration import Config, as_called, load_config, paths, scale_option
+from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.reference_check import machine_identity, machine_records
+from svmrepro.workflow.site.run_folders import shown_papers
 from svmrepro.workflow.steps import crate
 
 MACHINE = "machine.json"
+
+
+def config_of_run(project: Config, papers: Sequence[str]) -> Config:
+    """Return the configuration with which a run was made, for some of its papers or for all.
+
+    The run left it in its folder. ``project`` is this project's own, with the folders. Unknown papers are a
+    StepError, and so is a folder without any results.
+    """
+    folder, names = paths.results(project), list(papers)
+    if not names and folder.is_dir():
+        with suppress(StepError):  # no paper has any
+            names = shown_papers(folder)
+    if not names:
+        make = f"`./run{scale_option(project.scale)}` makes them"
+        raise StepError(as_called(f"nothing to publish: {folder} has no measurements; {make}"))
+    found = config_of(folder, project.scale, names)
+    known = found.papers if found else {}
+    if strange := [name for name in names if name not in known]:
+        layer = {"scale": project.scale, "papers": strange}
+        known |= load_config([("the command line", layer)]).papers
+    return replace(project, papers={name: known[name] for name in names})
 
 
 def files_of(config: Config) -> dict[str, bytes]:
     """Return the files of a published run by their names in the archive.
 
     They are measurements (CSV and Parquet), fits, ratios, tables and figures of each paper that has been
-    measured, the last check, the machine, and the crate's metadata. A run without measurements is a
-    StepError.
+    measured, the last check, the machine, and the crate's metadata. At least one paper has to be.
     """
     found: dict[str, Path] = {}
     measured = []
@@ -35,10 +60,6 @@ def files_of(config: Config) -> dict[str, bytes]:
         for artefact in paper.artefacts.values():
             every += paths.artefact(config, name, artefact).values()
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
-    if not measured:
-        scale = scale_option(config.scale)
-        what = f"nothing to publish: {paths.results(config)} has no measurements; `./run{scale}` makes them"
-        raise StepError(as_called(what))
     if paths.check(config).is_file():
         found["check.json"] = paths.check(config)
     try:

@@ -36,8 +36,8 @@ NEXT: Final = {
         "./run bench --data {name}/train.csv --label class --labels no:-1,yes:1",
     ),
     "paper": (
-        "./run --config 'papers=[{name}]' --dry-run",
-        "./run --config 'papers=[{name}]'",
+        "./run {name} --dry-run",
+        "./run {name}",
     ),
 }
 """Next commands in a clone, by kind of skeleton."""

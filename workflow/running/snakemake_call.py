@@ -91,7 +91,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         layers = selected(layers, given.solver, given.dataset)
     targets = set(settings.targets or ())
     if goal is not None:
-        named = {target for target in targets if (config_dir() / "experiments" / f"{target}.yaml").is_file()}
+        named = {target for target in targets if _is_paper(target)}
         if named:
             layers.append(("the command line", {"papers": sorted(named)}))
         targets = targets - named
@@ -111,6 +111,10 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         os.chdir(folder)
         settings.directory = None
     plan = Plan(layers)
+    if more := {target for target in targets - {goal} if _is_paper(target)} - plan.config.papers.keys():
+        # Papers that are not part of the scale may be requested all the same.
+        layers.append(("the command line", {"papers": sorted({*plan.config.papers, *more})}))
+        plan = Plan(layers)
     plan.check_mirror()
     for target in sorted(targets, key=lambda target: (target == goal, target)):
         if goal == "compare" and target not in plan.targets():
@@ -328,6 +332,11 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
     return layers
+
+
+def _is_paper(word: str) -> bool:
+    """Whether a word is the name of a paper, also of one that is not part of the scale."""
+    return "/" not in word and (config_dir() / "experiments" / f"{word}.yaml").is_file()
 
 
 def _is_run(word: str) -> bool:

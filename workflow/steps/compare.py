@@ -12,18 +12,18 @@ affect its exit code; use ``check`` for that.
 from __future__ import annotations
 
 import base64
+from collections import Counter
 
 from svmrepro.workflow.comparison import figure as figures
 from svmrepro.workflow.comparison import tables
 from svmrepro.workflow.comparison.compared_run import read_run
-from svmrepro.workflow.comparison.paired_runs import PairedRuns
+from svmrepro.workflow.comparison.paired_runs import PairedRuns, claim_change
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import styled, write
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.steps.tabulate import FORMS
 from svmrepro.workflow.tables.layout.writers import render
@@ -69,12 +69,19 @@ def _page(config: Config, pair: PairedRuns) -> str:
     )
 
 
+def _tally(counted: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {word}" for word, count in counted.most_common()) or "none"
+
+
 def _closing(config: Config, pair: PairedRuns) -> str:
     faults, changed = pair.outcome.faults, pair.changed
     words = {key: [verdict or "not listed" for verdict in both] for key, both in pair.claims.items()}
+    rows = Counter(row.verdict for row in pair.rows)
+    judged = Counter(claim_change(*both) for both in pair.claims.values())
     lines = [
-        f"Compared with {pair.there.folder} ({pair.outcome.how}): {plural(len(pair.rows), 'row')} in both, "
-        f"{plural(len(pair.claims), 'claim')}, {len(changed)} with a different verdict.",
+        f"Compared with {pair.there.folder} ({pair.outcome.how}).",
+        f"  rows in both: {_tally(rows)}",
+        f"  verdicts: {_tally(judged)}",
         *([f"  note: {pair.other_protocol}"] if pair.other_protocol else []),
         *(f"  {paper}/{name}: {', other run: '.join(words[(paper, name)])}" for paper, name in changed[:10]),
         *(f"  {fault}" for fault in faults[:10]),

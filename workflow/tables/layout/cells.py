@@ -16,6 +16,9 @@ from svmrepro.workflow.statistics import FEWEST_SPREAD, Interval, median_interva
 
 DASH = "–"
 
+ALL_FLAGGED = "†"
+"""Mark of seconds of which all repeats are flagged, and of a ratio of which all pairs are."""
+
 
 @dataclass(frozen=True)
 class Cell:

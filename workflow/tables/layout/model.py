@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from svmrepro.workflow.tables.layout.cells import DASH, Cell
+from svmrepro.workflow.tables.layout.cells import ALL_FLAGGED, DASH, Cell
 
 if TYPE_CHECKING:
     from svmrepro.workflow.analysis.results import Results
@@ -75,10 +75,15 @@ def table_of(
     notes: Sequence[str],
     problem: str = "",
 ) -> Table:
-    """Return an artefact's table with the provenance of its data; `problem` is added to the caption."""
+    """Return an artefact's table with the provenance of its data; `problem` is added to the caption.
+
+    A note that explains a mark is left out if no cell has it.
+    """
     caption = f"{artefact.caption} {problem}.".strip() if problem else artefact.caption
-    section = TableSection(columns, absent_last(columns, rows))
-    return Table(artefact.title, (section, *more), caption, notes, results.provenance())
+    sections = (TableSection(columns, absent_last(columns, rows)), *more)
+    marked = any(ALL_FLAGGED in cell.text for each in sections for row in each.rows for cell in row.values())
+    kept = [note for note in notes if marked or not note.startswith(ALL_FLAGGED)]
+    return Table(artefact.title, sections, caption, kept, results.provenance())
 
 
 def absent_last(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:

@@ -9,6 +9,7 @@ from svmrepro.workflow.analysis.printed_numbers import TIMINGS, snake
 from svmrepro.workflow.analysis.results import Results, SizeRow
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.tables.layout.cells import (
+    ALL_FLAGGED,
     BLANK,
     DASH,
     Cell,
@@ -21,9 +22,6 @@ from svmrepro.workflow.tables.layout.cells import (
 
 SUPPORT = {"nonbound": ("certificate.n_nonbound", "non-bound"), "bound": ("certificate.n_bound", "bound")}
 """Kind of support vector -> column of the measurements, header."""
-
-ALL_FLAGGED = "†"
-"""Mark of seconds of which all repeats are flagged."""
 
 
 def size_cell(row: SizeRow) -> Cell:
@@ -68,16 +66,21 @@ def ratio_cell(
     ratio = results.ratio(experiment, row.size, above, below, quantity)
     if ratio is None or quantity != CPU:
         return estimate(ratio)
-    return median(results.ratio_values(experiment, row.size, above, below, quantity), ratio, noun="pair")
+    cell = median(results.ratio_values(experiment, row.size, above, below, quantity), ratio, noun="pair")
+    flagged = results.ratio_flagged(experiment, row.size, above, below)
+    return replace(cell, text=f"{cell.text}{ALL_FLAGGED}") if flagged else cell
 
 
 def flag_notes(results: Results, names: Sequence[str]) -> list[str]:
-    """Explain `ALL_FLAGGED`, or say that it applies to every run; empty if it applies to none."""
+    """Explain `ALL_FLAGGED`, for tables in which it occurs, or say that it applies to every run."""
     met = "met other load on the machine"
-    if not any(group.all_flagged for name in names for group in results.timed_groups(name)):
+    if not any(results.timed_groups(name) for name in names):
         return []
     if all(results.all_runs_flagged(name) for name in names):
         return [
             f"Every run {met}: seconds are upper bounds; ratios and exponents are less certain than shown."
         ]
-    return [f"{ALL_FLAGGED} All repeats {met}: their seconds are upper bounds, and fits leave them out."]
+    return [
+        f"{ALL_FLAGGED} All repeats, or all pairs of a ratio, {met}: seconds are upper bounds, and fits "
+        "leave them out."
+    ]
