@@ -3,7 +3,7 @@
 errors          failures due to configuration, disk or data, reported in one line
 files           files that are either complete or absent
 archives        published runs as archives: packed, downloaded from a URL, unpacked
-locks           locks between processes
+locks           locks between processes; `graph.plan` takes that of a results folder
 fingerprints    of the code behind results; a new one makes a result out of date. `configuration.jobs` has
                 those of a problem, `graph.plan` those of tables; `journal.missing_runs` compares
 number_text     formatting of numbers

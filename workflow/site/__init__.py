@@ -2,8 +2,9 @@
 
 ``svmrepro site`` writes it; every page opens from disk, without a server or a network.
 
-pages             writes the pages: of a run, a paper, a claim, a figure, a table, an experiment, two runs
-shown_run         what is on them, read from a run's folder: papers, claims, tables, figures, measurements
+pages             which pages there are; renders and writes them
+shown_run         what templates show of a run, read from its folder: papers, claims (``ShownClaim``), tables,
+                  figures, measurements
 run_folders       the folders and archives of runs at a place
 tables_from_html  a table read back from its HTML page
 records           measurements with the line of JSON that each came from
