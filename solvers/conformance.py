@@ -11,20 +11,26 @@ or from a test::
 
 :data:`CHECKS` lists the checks. A solver may refuse problems by raising an exception, but not all easy ones.
 It may give up on a hard one with a status that says so. It must never call a result ``optimal`` that
-:func:`~svmrepro.solvers.certify` refuses.
+:func:`~svmrepro.solvers.certify` refuses. A call that does not return by a deadline ends the test, as does
+one that ends its process.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import signal
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from textwrap import shorten
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import scipy.sparse as sp
 from svmrepro.solvers import solution as statuses
 from svmrepro.solvers.certificate.optimality import certify
@@ -51,6 +57,15 @@ _KNOWN = (OPTIMAL, TIME_LIMIT, statuses.MEMORY_LIMIT, statuses.ITERATION_LIMIT, 
 
 _PATIENCE = 10.0
 """Time limit in CPU seconds for problems on which time is not checked."""
+
+DEADLINE = 120.0
+"""Seconds by which a call has to return: far more than its time limit, as it may be compiled first."""
+
+_QUIET, _LEAVING = 10.0, 5.0
+"""Seconds without an answer after which a call is named, and seconds that a process may take to exit."""
+
+_LONGEST = 1e6
+"""Largest deadline in seconds."""
 
 _LIMIT, _ALLOWED = 0.25, 1.0
 """The limit that the check of time sets, and the CPU seconds that it allows."""
@@ -129,8 +144,12 @@ def check(
     *,
     without: Collection[str] = (),
     progress: Callable[[CheckResult], None] | None = None,
+    deadline: float = DEADLINE,
 ) -> Report:
-    """Check a solver.
+    """Check a solver, in a process of its own.
+
+    A solver given by name is called in a new process, a function in a fork of this one. In a fork, GNU OpenMP
+    hangs if the parent process has used it.
 
     Parameters
     ----------
@@ -143,6 +162,8 @@ def check(
         Names of :data:`CHECKS` to leave out: ``time`` for a solver that cannot be interrupted.
     progress : callable, optional
         Called with each finding as it is made.
+    deadline : float
+        Seconds by which each call has to return. A call that does not is ended, and the test with it.
 
     Returns
     -------
@@ -152,17 +173,21 @@ def check(
     Raises
     ------
     ValueError
-        If the solver cannot be found or imported, or a check is unknown.
+        If the solver cannot be found or imported, a check is unknown, or the deadline is not valid.
     """
     if unknown := [name for name in without if name not in CHECKS]:
         raise ValueError(f"check {unknown[0]!r} unknown; known: {', '.join(CHECKS)}")
-    tested = _Tested(_resolved(solver), dict(options or {}))
-    findings = []
-    for finding in _findings(tested, without):
-        if finding.check not in without:
-            findings.append(finding)
-            if progress is not None:
-                progress(finding)
+    if not 0.0 < deadline <= _LONGEST:
+        raise ValueError(f"deadline must be positive and at most {_LONGEST:g} s, not {deadline:g}")
+    _resolved(solver)
+    findings: list[CheckResult] = []
+
+    def tell(finding: CheckResult) -> None:
+        findings.append(finding)
+        if progress is not None:
+            progress(finding)
+
+    _supervise((solver, dict(options or {}), tuple(without)), deadline, tell)
     return Report(tuple(findings))
 
 
@@ -179,14 +204,90 @@ def _resolved(solver: str | Callable[..., Any]) -> UserSolver | Callable[..., An
     return found
 
 
-class _Tested:
-    """The solver under test."""
+# -- process ----------------------------------------------------------------------------------------------
 
-    def __init__(self, solver: UserSolver | Callable[..., Any], options: dict[str, Any]) -> None:
-        self._solver, self._options = solver, options
+
+def _supervise(work: tuple[Any, ...], deadline: float, tell: Callable[[CheckResult], None]) -> None:
+    """Run :func:`_work` in a process, tell its findings, and end it if a call does not return."""
+    context: Any = multiprocessing.get_context("spawn" if isinstance(work[0], str) else "fork")
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(writer, *work))
+    process.start()
+    writer.close()
+    problem, answered = "start", True
+    try:
+        with suppress(EOFError):  # if the process has ended
+            while answered:
+                message = reader.recv()
+                if message is None:
+                    process.join(_LEAVING)
+                    return
+                if isinstance(message, str):
+                    problem = message
+                else:
+                    tell(message)
+                answered = _answers(reader, problem, deadline)
+        process.join(_LEAVING if answered else 0.0)
+        tell(_without_answer(problem, process.exitcode, deadline))
+    finally:
+        _end(process)
+        reader.close()
+
+
+def _answers(reader: Connection, problem: str, deadline: float) -> bool:
+    """Wait for a message, or for the end of the process; return whether there is one by the deadline."""
+    quiet = min(_QUIET, deadline)
+    if reader.poll(quiet):
+        return True
+    print(f"{problem}: no answer yet; the call is ended after {deadline:g} s", file=sys.stderr, flush=True)
+    return reader.poll(deadline - quiet)
+
+
+def _without_answer(problem: str, code: int | None, deadline: float) -> CheckResult:
+    """Return the finding about a call that is the last one: the process has an exit code, or none yet."""
+    if code is None:
+        said = f"did not return within the deadline of {deadline:g} s; the test ends here"
+        return CheckResult("time", problem, False, said)
+    how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    return CheckResult("result", problem, False, f"ended its process ({how}); the test ends here")
+
+
+def _end(process: Any) -> None:
+    """End a process, if it still runs, with those that the solver started."""
+    with suppress(psutil.NoSuchProcess):
+        for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+            each.kill()
+    process.join()
+
+
+def _work(
+    writer: Connection,
+    solver: str | Callable[..., Any],
+    options: dict[str, Any],
+    without: Collection[str],
+) -> None:
+    """Send the name of each problem when its call begins, each finding, and None at the end."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says that it was interrupted
+    for finding in _findings(_Tested(_resolved(solver), options, writer.send), without):
+        if finding.check not in without:
+            writer.send(finding)
+    writer.send(None)
+
+
+# -- checks -----------------------------------------------------------------------------------------------
+
+
+class _Tested:
+    """The solver under test; ``begin`` is called with a problem's name before each call."""
+
+    def __init__(
+        self, solver: UserSolver | Callable[..., Any], options: dict[str, Any], begin: Callable[[str], None]
+    ) -> None:
+        self._solver, self._options, self._begin = solver, options, begin
 
     def call(self, case: _Case, time_limit: float | None = _PATIENCE) -> _Outcome:
         """Run the solver on a copy of a problem."""
+        self._begin(case.name)
         problem = case.problem()
         before = _arrays(problem)
         outcome = _Outcome()
@@ -259,7 +360,7 @@ def _dishonest(case: _Case, solution: Solution) -> str:
 
 def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult]:
     """Yield all findings; checks that need runs of their own are skipped if they are in ``without``."""
-    solved = 0
+    solved, refused = 0, ""
     easy, hard = _easy(), _hard()
     for case in (*easy, *hard):
         outcome = tested.call(case)
@@ -267,9 +368,11 @@ def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult
         if case in easy:
             found = _solved(case, outcome)
             solved += found.passed and not outcome.raised
+            refused = refused or outcome.raised
             yield found
     if not solved:
-        yield CheckResult("solves", "easy problems", False, "not one was solved")
+        said = f"not one was solved{refused and '; refused: '}{refused}"
+        yield CheckResult("solves", "easy problems", False, said)
     if "repeatable" not in without:
         for case in (easy[0], easy[3]):
             yield _repeatable(case, tested)
@@ -433,6 +536,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("solver", help="package.module:function, or the name of an entry point")
     parser.add_argument("--option", type=_option, action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--without", choices=tuple(CHECKS), action="append", default=[])
+    parser.add_argument(
+        "--deadline",
+        type=float,
+        default=DEADLINE,
+        metavar="SECONDS",
+        help=f"seconds by which each call has to return (default: {DEADLINE:g})",
+    )
     given = parser.parse_args(arguments)
     try:
         report = check(
@@ -440,6 +550,7 @@ def main(arguments: list[str] | None = None) -> int:
             dict(given.option),
             without=given.without,
             progress=lambda found: print(found, flush=True),
+            deadline=given.deadline,
         )
     except ValueError as error:
         missing = isinstance(error.__cause__, ModuleNotFoundError)

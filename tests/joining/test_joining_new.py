@@ -1,5 +1,6 @@
 """The command new: its skeletons are made in a copy of the tree, and work there."""
 
+import importlib
 import importlib.util
 import sys
 
@@ -21,7 +22,7 @@ def test_the_solver_of_the_skeleton_conforms(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path / "my-svm"))
     # It may give up on hard problems: after two seconds in place of ten.
     monkeypatch.setattr(conformance._Tested.call, "__defaults__", (2.0,))
-    report = check("my_svm.training:train")
+    report = check(importlib.import_module("my_svm.training").train)
     for name in [name for name in sys.modules if name.partition(".")[0] == "my_svm"]:
         del sys.modules[name]  # else `new` would refuse it as installed
     assert report.passed, report

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from svmrepro.solvers import conformance, gram_matrix, user_functions
 from svmrepro.solvers.conformance import CHECKS, check, main
 from svmrepro.solvers.problem import Problem
@@ -110,6 +113,17 @@ def refusing(problem: Problem, eps: float, time_limit: float | None) -> Any:
     raise NotImplementedError("not today")
 
 
+def endless(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    """Solve dense problems; in a sparse one, sleep as a compiled loop would run: with Python's lock."""
+    if sp.issparse(problem.X):
+        ctypes.PyDLL(None).sleep(3600)
+    return good(problem, eps, time_limit)
+
+
+def ending(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    os._exit(3)
+
+
 BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "short": (changed(alpha=lambda found: found.alpha[:-1]), "result", "alpha has shape"),
     "nan": (changed(bias=lambda _: np.nan), "result", "not finite"),
@@ -119,7 +133,7 @@ BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "bias": (changed(bias=lambda found: found.bias + 0.1), "honest", "called optimal"),
     "hasty": (hasty, "honest", "called optimal at eps"),
     "gives up": (changed(status=lambda _: "time_limit"), "solves", "status 'time_limit'"),
-    "refusing": (refusing, "solves", "not one was solved"),
+    "refusing": (refusing, "solves", "not one was solved; refused: NotImplementedError: not today"),
     "one bound": (one_bound, "bounds", "called optimal: alpha"),
     "with bias": (with_bias, "bias", "called optimal: bias must be 0"),
     "careless": (careless, "inputs", "changed: y"),
@@ -146,13 +160,27 @@ def test_a_bad_solver_is_found_out(name: str) -> None:
     assert failed and any(said in finding.said for finding in failed), failed
 
 
+@pytest.mark.parametrize(
+    ("solver", "last", "solved"),
+    [
+        (endless, "FAILED time       sparse, linear: did not return within the deadline of 5 s", 2),
+        (ending, "FAILED result     separable, linear: ended its process (exit code 3)", 0),
+    ],
+)
+def test_a_call_without_an_answer_ends_the_test(solver: Any, last: str, solved: int) -> None:
+    *before, failed = check(solver, deadline=5.0, without=["time"]).findings
+    assert str(failed) == f"{last}; the test ends here"
+    assert sum(finding.check == "solves" and finding.passed for finding in before) == solved
+    assert not multiprocessing.active_children()
+
+
 def test_every_check_has_a_bad_solver() -> None:
     assert {failing for _, failing, _ in BAD.values()} == set(CHECKS)
 
 
 @pytest.mark.parametrize("name", ["smo-newton", "pasmo"])
 def test_our_solvers_conform(name: str) -> None:
-    report = check(name, without=["time"])  # their limits have tests of their own
+    report = check(name, without=["time"], deadline=600.0)  # their limits have tests of their own
     assert report.passed, report
 
 
@@ -162,6 +190,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "conforms: 0 of " in capsys.readouterr().out
     assert main([f"{HERE}:refusing", *skipped]) == 1
     assert "not one was solved" in capsys.readouterr().out
+    assert main([f"{HERE}:endless", "--deadline", "5"]) == 1
+    told = capsys.readouterr()
+    assert "sparse, linear: no answer yet" in told.err and "ok     solves     overlapping" in told.out
+    assert main([f"{HERE}:good", "--deadline", "0"]) == 2
+    assert "deadline must be positive" in capsys.readouterr().err
     for wrong, said in (
         ("no_such_module:f", "No module named 'no_such_module'; install it, or set PYTHONPATH"),
         (f"{HERE}:HERE", "is not a function"),
