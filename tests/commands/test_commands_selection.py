@@ -4,6 +4,7 @@ import pytest
 from commands_support import COMPILED, svmrepro
 from svmrepro.workflow.configuration import callers_folder, config_dir, load_config
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.fingerprints import solver_fingerprint
 from svmrepro.workflow.running.selection import FOLDERS, selected
 
 SMOKE = [("--scale", {"scale": "smoke"})]
@@ -50,6 +51,8 @@ def test_a_folder_that_is_set_is_kept():
         ([], ["adlut"], "-d: no experiment of the smoke scale has 'adlut'; did you mean 'adult'?"),
         (["svmperf"], ["noise"], "-s svmperf -d noise: no experiment of the smoke scale has both"),
         (["nowhere.at:all"], [], "-s nowhere.at:all: there is no module 'nowhere' on the Python path"),
+        (["engine_solvers.x:y"], [], "-s engine_solvers.x:y: there is no module 'engine_solvers.x'"),
+        (["engine_solvers:quik"], [], "-s engine_solvers:quik: module 'engine_solvers' has no 'quik'"),
         (["a b:c"], [], "-s a b:c: 'a b:c' is not of the form package.module:function"),
     ],
 )
@@ -57,6 +60,24 @@ def test_mistakes(solvers, data, said):
     with pytest.raises(StepError) as caught:
         chosen(solvers, data)
     assert str(caught.value) == said
+
+
+def test_a_solver_is_looked_up_without_importing_it(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    inner = tmp_path / "slow_to_import" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "__init__.py").write_text("raise ImportError\n")
+    (inner / "__init__.py").write_text("from .code import fit\n")
+    (inner / "code.py").write_text("def fit(problem, eps, time_limit): ...\n")
+    (inner / "all.py").write_text("from .code import *\n")
+    for name in ("slow_to_import.inner:fit", "slow_to_import.inner.code:fit", "slow_to_import.inner.all:fit"):
+        assert solver_fingerprint(name)
+    for name, said in (
+        ("inner:train", "module 'slow_to_import.inner' has no 'train'"),
+        ("inner.cod:fit", "there is no module 'slow_to_import.inner.cod'"),
+    ):
+        with pytest.raises(StepError, match=f"^{said}$"):
+            solver_fingerprint(f"slow_to_import.{name}")
 
 
 def test_on_the_command_line_with_a_solver_of_the_callers_folder(tmp_path):

@@ -110,6 +110,7 @@ CONTENDERS = {
     "good": (solver("quick"), "optimal", ""),
     "bad": (solver("failing"), "error", r"ArithmeticError: it went wrong \(engine_solvers.py:\d+\)"),
     "liar": (solver("wrong"), "uncertified", "certificate failed"),
+    # The module has the name in a docstring only, so that it is missed at the import.
     "gone": (solver("nothing"), "error", "no attribute 'nothing'"),
     "odd": (solver("quick", storage="bits", bias=False), "error", "bias must be 0 for a problem without"),
     "silent": (solver("nothing_returned"), "error", "returned NoneType, without alpha and bias"),
