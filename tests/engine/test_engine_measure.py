@@ -155,7 +155,7 @@ def test_to_return_at_a_limit_is_no_failure(status, seconds, failed):
     assert failures(config, [the_experiment(config)]) == {said: failed}
     file.write_bytes(dump_lines([*lines, {**lines[0], "status": "optimal", "reason": None}]))
     said = f"mine solved 1 of 3 runs; {EXPERIMENT}, n = 8: because"
-    assert failures(config, [the_experiment(config)]) == {said: False}
+    assert failures(config, [the_experiment(config)]) == {said: failed}
 
 
 def test_uncertified_runs_are_summed_up_by_solver():
