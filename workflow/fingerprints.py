@@ -15,15 +15,20 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
 from svmrepro.workflow.errors import StepError
+
+_COMPUTED = r"\b(__getattr__|globals|locals|vars|setattr|exec)\b"
+"""What may give a module names that are not written in its source."""
 
 _REGISTRY = Path(__file__).resolve().parent.parent / "datasets" / "registry" / "registry.yaml"
 
@@ -33,24 +38,45 @@ def solver_fingerprint(solver: str) -> str:
     """Hash the source of a solver: a name of ``SOLVERS``, or a user's ``package.module:function``.
 
     The latter is hashed with every Python file of its top-level package, or with its single module. A module
-    that cannot be found raises a StepError.
+    or a function that cannot be found raises a StepError.
     """
     if ":" not in solver:
         from svmrepro.solvers import fingerprint
 
         return fingerprint(solver)
-    top = solver.partition(":")[0].partition(".")[0]
+    module, _, function = solver.partition(":")
+    top, *inner = module.split(".")
     spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
     if spec is None:
         with suppress(ValueError):
             spec = find_spec(top)  # finds editable installs too
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         raise StepError(f"there is no module {top!r} on the Python path")
+    _check_function(spec, inner, function)
     if spec.submodule_search_locations:
         files = [file for place in spec.submodule_search_locations for file in Path(place).rglob("*.py")]
     else:
         files = [Path(str(spec.origin))]
     return _hash(files)
+
+
+def _check_function(spec: ModuleSpec, inner: Iterable[str], function: str) -> None:
+    """Raise a StepError if a module within a package, or a name in its source, cannot be found.
+
+    Nothing is imported, because user code may take long. A module that computes its names is trusted.
+    """
+    for name in inner:
+        full, places = f"{spec.name}.{name}", spec.submodule_search_locations
+        found = (finder.find_spec(full, places) for finder in sys.meta_path) if places is not None else ()
+        inside = next(filter(None, found), None)
+        if inside is None:
+            raise StepError(f"there is no module {full!r}")
+        spec = inside
+    if not spec.has_location or not str(spec.origin).endswith(".py"):
+        return
+    source = Path(str(spec.origin)).read_text(encoding="utf-8", errors="replace")
+    if not re.search(rf"\b{re.escape(function)}\b|import\s*\*|{_COMPUTED}", source):
+        raise StepError(f"module {spec.name!r} has no {function!r}")
 
 
 @cache

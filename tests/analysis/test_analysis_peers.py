@@ -8,7 +8,7 @@ from curve_support import experiment, results, run, with_ratios
 from svmrepro.workflow.analysis import fits
 from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.figures import seconds_ratios, style
+from svmrepro.workflow.figures import seconds_objectives, seconds_ratios, style
 from svmrepro.workflow.statistics.intervals import PROCESS_SPREAD
 from svmrepro.workflow.tables import contenders, peers
 
@@ -64,6 +64,22 @@ def test_each_solver_has_seconds_ratio_certificate_and_package():
     assert [row["solved"].text for row in solvers.rows] == ["1 of 1", "1 of 1", "0 of 1", "0 of 1"]
     assert solvers.rows[1]["ratio"].value == 5.0
     assert solvers.rows[3]["description"].text == CONTENDERS["mine"].solver
+
+
+def test_a_solver_that_did_not_stop_was_not_stopped_by_itself():
+    reason = "did not stop at its limit of 30 s"
+    killed = run("set", "mine", 8000, **{**LATE, "reason": reason, "cpu_seconds": ""})
+    made = with_ratios(results([*runs(), killed], replace(experiment("set"), contenders=CONTENDERS)), "set")
+    assert made.group("set", "mine", 8000).briefly == f"failed: {reason}"
+
+
+def test_the_legend_names_solvers_of_which_something_is_drawn():
+    lost = [run("set", "onedal-dense", 1000, status="error", reason="ValueError", cpu_seconds="")]
+    lost += [run("set", "mine", 1000, **LATE)]
+    solved = [run("set", "smo-newton", 1000, cpu_seconds=1.0, **CERTIFICATE)]
+    described = replace(experiment("set"), contenders=CONTENDERS)
+    figure = seconds_objectives.build(results(solved + lost, described), artefact("figure"))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["SMO-Newton", "Mine", "time limit"]
 
 
 def test_there_is_a_figure_with_and_without_measurements():

@@ -91,7 +91,7 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
     [
         (["-s", "smo-newtn"], "--solver smo-newtn: no package declares the solver 'smo-newtn'"),
         (["-s", "nowhere:fit"], "--solver nowhere:fit: there is no module 'nowhere' on the Python path"),
-        (["-s", "string:fit"], "--solver string:fit: AttributeError: module 'string' has no attribute 'fit'"),
+        (["-s", "string:fit"], "--solver string:fit: module 'string' has no 'fit'"),
         (["-s", "string:capwords"], "it is called as capwords(problem, eps, time_limit)"),
         (["-s", "csv:reader:x"], "--solver csv:reader:x: 'csv:reader:x' is not of the form"),
         (["-s", "dual-descent"], "--solver: dual-descent takes no bias: add --no-bias --kernel linear"),
@@ -196,6 +196,23 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     words = [*data, "--option", "cache_mb=20", "--gamma", "0.5"]
     assert main(["bench", *words, *(word for name in solvers for word in ("-s", name))]) == 1
     assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
+
+
+def test_a_script_hands_on_a_module_that_lies_beside_it(tmp_path):
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    (folder / "beside.py").write_text(SOLVER)
+    (folder / "script.py").write_text(
+        "import numpy as np\n"
+        "from beside import train\n"
+        "from svmrepro.workflow.joining.bench_run import bench\n"
+        "X = np.random.default_rng(0).normal(size=(60, 2))\n"
+        "table, _ = bench([train, 'libsvm'], {'mine': (X, np.sign(X[:, 0]))}, repeats=1)\n"
+        "print(*table.contender[table.seconds > 0], sep=', ')\n"
+    )
+    ended = ran(sys.executable, "scripts/script.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""})
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "LIBSVM, dense, LIBSVM, sparse, beside.train\n"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from msgspec.json import Decoder
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.errors import StepError, reading_table
-from svmrepro.workflow.journal.journal_line import MOST_COUNTED, STATUSES
+from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, MOST_COUNTED, STATUSES
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
 
@@ -231,7 +231,7 @@ class Group:
             limit = run.number("memory_limit_mb")
             least = "the solver's own limit of memory" if limit is None else f"{limit:g} MB"
             return f"not run: needs more than {least}"
-        if run.status == "time_limit":
+        if run.status == "time_limit" and not said.startswith(DID_NOT_STOP):
             limit = run.number("time_limit")
             return f"stopped: time limit of {'?' if limit is None else f'{limit:g}'} s"
         if run.status == "iteration_limit":

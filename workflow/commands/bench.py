@@ -6,8 +6,9 @@
 A solver is `package.module:function`, the name of an entry point, or a known one. A solver of yours joins all
 others that can take the problem; if known ones are named too, only these take part. Data are a file (LIBSVM,
 CSV, NPZ) or the name of a data set; without any, generated ones are used. Results go into a folder of
-their own; the same command resumes an interrupted bench. The exit code is 1 if a solver of yours solves
-nothing and fails, or if no solver solves anything.
+their own; the same command resumes an interrupted bench. With other solvers on the same data, it replaces the
+tables and figures there; `-o` names another folder. The exit code is 1 if a solver of yours fails in any run,
+or if no solver solves anything. Returning at its limit is not a failure.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--eps", type=float, default=1e-3, help="stopping tolerance (0.001)")
     add("--option", dest="options", metavar="OPTION", **many, help="NAME=VALUE, an option of your solver")
     add("--baseline", default="", help="the solver that ratios of seconds refer to")
-    add("--repeats", type=int, default=3, help="runs of each solver at each size (3)")
+    add("--repeats", type=int, default=3, help="runs of each solver at each size, fewer of slow ones (3)")
     add("--seconds", type=float, default=60.0, help="CPU seconds for all runs together (60)")
     add("-o", "--output", help="folder of the results (bench/<name of the data>)")
 

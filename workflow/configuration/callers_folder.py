@@ -45,9 +45,9 @@ def shown(path: Path) -> Path:
     return path if folder() == Path.cwd() else path.absolute()
 
 
-def find_modules() -> None:
-    """Let this process and its steps import modules of the caller's folder."""
-    here = str(folder())
+def find_modules(place: Path | None = None) -> None:
+    """Let this process and its steps import modules of a folder, by default the caller's."""
+    here = str(place or folder())
     before = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != here]
     sys.path[:] = [here, *(path for path in sys.path if path != here)]
     os.environ["PYTHONPATH"] = os.pathsep.join([here, *before])

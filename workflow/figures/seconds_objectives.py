@@ -39,7 +39,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     experiments = [results.experiment(name) for name in artefact.experiments]
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
     looks = {label: look for label, look in looks_of(experiments).items() if label in run}
-    height = 2.5 * len(experiments) + (0.35 + 0.17 * math.ceil(len(looks) / 4))
+    drawn = {each.contender for each in results.runs.runs if each.solved or each.status == "time_limit"}
+    height = 2.5 * len(experiments) + (0.35 + 0.17 * math.ceil(len(drawn) / 4))
     figure = style.new_figure(style.PAGE, height)
     panels = figure.subplots(len(experiments), 2, squeeze=False)
     for (left, right), experiment in zip(panels, experiments, strict=True):
@@ -48,6 +49,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     handles = [
         style.entry(display_name(label), **{**mark_of(label, look), "linestyle": "-", "linewidth": 1.0})
         for label, look in looks.items()
+        if label in drawn
     ]
     handles += style.marks(panels[:, 0])
     if any(line.get_label() == STOPPED for axes in panels[:, 0] for line in axes.get_lines()):

@@ -9,11 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from svmrepro.solvers import user_functions
 from svmrepro.workflow.configuration import Config, callers_folder, load_config, paths
 from svmrepro.workflow.configuration.model import write_config
 from svmrepro.workflow.errors import StepError, writing
@@ -121,6 +122,7 @@ def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
     callers_folder.find_modules()
     # Their errors come before anything is read.
     bench_settings.check_own_solvers(wanted)
+    _hand_on_modules(wanted.solvers)
     bench_settings.contenders_of(wanted)
     data = bench_settings.read_data(wanted, folder)
     labels = bench_settings.write_configuration(wanted, data, folder)
@@ -137,6 +139,16 @@ def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
     _measure(config, folder)
     files = _show(config, folder)
     return BenchFiles(files, {**failures(config, config.experiments), **_nothing_solved(config)})
+
+
+def _hand_on_modules(solvers: Iterable[str]) -> None:
+    """Let the processes that measure find modules that this one imported, such as those beside a script."""
+    for name in solvers:
+        if ":" in name and not user_functions.find(name).package:
+            module = sys.modules[name.partition(":")[0].partition(".")[0]]
+            place = next(iter(getattr(module, "__path__", ())), getattr(module, "__file__", None))
+            if place is not None:
+                callers_folder.find_modules(Path(place).absolute().parent)
 
 
 def _nothing_solved(config: Config) -> dict[str, bool]:

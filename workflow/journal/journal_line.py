@@ -34,6 +34,9 @@ FINAL = STATUSES - {"optimal"}
 #: Statuses after which larger problems are skipped.
 LIMITS = frozenset({"time_limit", "memory_limit"})
 
+#: Beginning of the reason of a run that was ended from outside; its status is ``time_limit``.
+DID_NOT_STOP = "did not stop at its limit of"
+
 # Integers stay integers, as they were written.
 Number = int | float
 

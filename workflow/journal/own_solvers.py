@@ -13,7 +13,7 @@ from svmrepro.workflow.number_text import plural
 
 
 def failures(config: Config, experiments: Iterable[Experiment]) -> dict[str, bool]:
-    """Return a line on each own solver with unsolved runs, and whether it solved none and failed in some.
+    """Return a line on each own solver with unsolved runs, and whether it failed in one of them.
 
     As for every other solver, returning at a limit is not a failure. Runs that were not made, for example for
     lack of data, are ignored.
@@ -35,10 +35,13 @@ def failures(config: Config, experiments: Iterable[Experiment]) -> dict[str, boo
             count = f"{solved:,}" if solved else "none"
             where = f"{first['experiment']}, n = {first['n']:,}"
             text = f"{name} solved {count} of {plural(len(lines), 'run')}; {where}: {first['reason']}"
-            found[text] = bool(failed) and not solved
+            found[text] = bool(failed)
     return found
 
 
 def _failed(line: Mapping[str, Any]) -> bool:
-    """Whether a run ended without a result; a solver that did not stop at its limit returned none."""
+    """Whether a run ended without a result, or with one that its certificate refused.
+
+    A solver that did not stop at its limit returned none.
+    """
     return line["status"] in ("error", "uncertified") or line["cpu_seconds"] is None

@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_file import Journal
+from svmrepro.workflow.journal.journal_line import DID_NOT_STOP
 from svmrepro.workflow.measurement.job_progress import JobProgress
 from svmrepro.workflow.measurement.present_run import Call, PresentRun
 
@@ -75,7 +76,7 @@ def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> 
 def _found(call: Call, late: bool, code: int) -> dict[str, Any]:
     """Return the result of a run whose process has ended."""
     if late:
-        reason = f"did not stop at its limit of {call.line['time_limit']:g} s"
+        reason = f"{DID_NOT_STOP} {call.line['time_limit']:g} s"
         return {"status": "time_limit", "reason": reason}
     if -code in _FROM_OUTSIDE:
         where = f"{call.line['experiment']}, n = {call.line['n']:,}"
