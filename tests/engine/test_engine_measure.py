@@ -346,9 +346,9 @@ def test_own_file_is_measured_and_its_faults_are_errors():
         (None, ROWS, "datasets.mine: mine.libsvm: cannot be read"),
         (ROWS.replace("-1", "0"), ROWS, "datasets.mine: mine.libsvm:2: label 0"),
         ("+1 1:1\n" * 50, ROWS, "datasets.mine: mine.libsvm:1: one class only"),
-        (ROWS[: len(ROWS) // 2], ROWS, "mine: n = 40: the set has 20 rows"),
+        (ROWS[: len(ROWS) // 2], ROWS, "mine: n = 40: mine.libsvm has 20 rows"),
         (ROWS, "+1 1:1\n-1 3:1\n" * 20, "test: data set other has 3 features, mine has 2"),
-        (ROWS, ROWS[: len(ROWS) // 2], "test: other: n = 30: the set has 20 rows"),
+        (ROWS, ROWS[: len(ROWS) // 2], "test: other: n = 30: other.libsvm has 20 rows"),
         (ROWS, "+1 x\n", "datasets.other: other.libsvm:1: "),
     ],
 )
