@@ -152,7 +152,7 @@ def resolve_size(name: str, n: int | None = None) -> int:
         what, available = "the set", entry.rows
         n = entry.aliases.get(int(n), n) if n is not None else n
     else:
-        what, available = entry.path, len(read_own(entry).y)
+        what, available = str(entry.path), len(read_own(entry).y)
     if n is not None and n > available:
         raise DataError(f"{name}: n = {n}: {what} has {available} rows")
     return available if n is None else int(n)
