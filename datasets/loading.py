@@ -149,12 +149,12 @@ def resolve_size(name: str, n: int | None = None) -> int:
         assert n is not None
         return int(n)
     if isinstance(entry, DownloadedEntry):
-        available = entry.rows
+        what, available = "the set", entry.rows
         n = entry.aliases.get(int(n), n) if n is not None else n
     else:
-        available = len(read_own(entry).y)
+        what, available = str(entry.path), len(read_own(entry).y)
     if n is not None and n > available:
-        raise DataError(f"{name}: n = {n}: the set has {available} rows")
+        raise DataError(f"{name}: n = {n}: {what} has {available} rows")
     return available if n is None else int(n)
 
 
@@ -166,20 +166,20 @@ def _part(entry: DownloadedEntry, n: int | None, part: str) -> tuple[Part, int]:
     if entry.test is None:
         raise DataError(f"{entry.name}: the set has no test part")
     test = entry.parts[entry.test]
-    return test, _test_rows(entry.name, n, test.rows)
+    return test, _test_rows(entry.name, n, test.rows, "the test set")
 
 
 def _own_rows(entry: UserEntry, n: int | None, part: str) -> int:
     """Return how many rows of a user's training or test file to use."""
     if part != "test":
         return resolve_size(entry.name, n)
-    return _test_rows(entry.name, n, len(read_own(entry, part).y))
+    return _test_rows(entry.name, n, len(read_own(entry, part).y), entry.test)
 
 
-def _test_rows(name: str, n: int | None, available: int) -> int:
-    """Return how many rows of a test set to use."""
+def _test_rows(name: str, n: int | None, available: int, what: object) -> int:
+    """Return how many rows of a test set, called `what`, to use."""
     if n is not None and not 1 <= n <= available:
-        raise DataError(f"{name}: n = {n}: the test set has {available} rows")
+        raise DataError(f"{name}: n = {n}: {what} has {available} rows")
     return available if n is None else n
 
 

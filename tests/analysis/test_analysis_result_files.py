@@ -140,6 +140,16 @@ def test_the_commands_at_the_end_of_a_run_are_about_what_was_run(tmp_path, monke
     assert elsewhere[1] == said("nothing")[1] == ""
 
 
+def test_one_or_two_figures_are_named_at_the_end_of_a_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = load_config({"scale": "smoke"})
+    file = paths.figure(config, "platt1998", "loglog-noise-linear")["png"]
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert closing._plots(config, [config.experiment("platt1998", "noise-linear")]) == str(file)
+    assert closing._plots(config, config.experiments) == "figures/smoke/<paper>/*.png"
+
+
 def test_a_size_in_a_reason_has_separators_also_if_the_journal_has_none():
     for written in ("16100", "16,100"):
         reason = f"passed its time limit of 5 s at n = {written}, C_total = 100000"

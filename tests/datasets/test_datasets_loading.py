@@ -199,7 +199,7 @@ def test_a_file_of_ones_own(toy_registry, tmp_path):
     assert datasets.load("my data").X.shape == (4, 5)
     assert datasets.resolve_size("my data") == 4
     assert list(datasets.fetch("my data").files.values()) == [path]
-    with pytest.raises(DataError, match="my data: n = 5: the set has 4 rows"):
+    with pytest.raises(DataError, match=r"my data: n = 5: \S+mine\.libsvm has 4 rows"):
         datasets.load("my data", 5)
     with pytest.raises(DataError, match="my data: a user's file has no test part"):
         datasets.load("my data", part="test")
@@ -218,7 +218,7 @@ def test_a_table_of_ones_own_with_a_test_file(toy_registry, tmp_path):
     assert found.X.tolist() == [[5, 6], [7, 8]] and found.y.tolist() == [1, -1]
     assert found.provenance["files"] == ["test.csv"]
     assert len(datasets.fetch("mine").files) == 2
-    refused(lambda: datasets.load("mine", 4, part="test"), "mine: n = 4: the test set has 3 rows")
+    refused(lambda: datasets.load("mine", 4, part="test"), f"mine: n = 4: {tested} has 3 rows")
     keys = {datasets.content_key("mine", 2), datasets.content_key("mine", 2, part="test")}
     put(tested, "x,sick,y\n5,yes,6\n7,no,8.5\n")
     keys |= {datasets.content_key("mine", 2), datasets.content_key("mine", 2, part="test")}

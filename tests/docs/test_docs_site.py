@@ -82,8 +82,8 @@ def test_the_notebook_is_its_page_with_what_it_printed(site):
     outputs = [output for cell in code for output in cell.outputs]
     printed = [output.text for output in outputs if output.output_type == "stream"]
     drawn = [output.data["image/png"].strip() for output in outputs if output.output_type != "stream"]
-    assert (len(printed), len(drawn)) == (4, 2) and all(each in page for each in (*printed, *drawn))
-    *_, compared, benched = printed
+    assert (len(printed), len(drawn)) == (5, 2) and all(each in page for each in (*printed, *drawn))
+    *_, compared, benched, _ = printed
     rows = re.findall(r"^(\w+), tol (\S+) .* (\S+) +\S+%$", compared, re.MULTILINE)
     assert [name for name, _, _ in rows] == 2 * ["SVMClassifier", "SVC"]
     # LIBSVM's tolerance is of a pair: twice that of one example.

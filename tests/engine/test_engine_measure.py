@@ -257,6 +257,15 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason():
     assert left(config) == (0, 0.0)
 
 
+def test_a_wrong_file_is_named_at_the_end_of_the_run():
+    config = prepare(sizes=[30], of={"dataset": "adult"})
+    absent = "a1a: mirror /here/a1a: no such file; http://host/a1a: no such file"
+    wrong = "a9a: mirror /here/a9a: 7 bytes where 9 were expected; http://host/a9a: no such file"
+    data_sets.write_marker(config, data_sets.Marker("adult", False, (absent, wrong), 1.0))
+    measure(config)
+    assert "not available: a9a: mirror: 7 bytes where 9 were expected (`./run fetch`" in closing(config)
+
+
 def test_only_a_mirror_that_has_what_is_missing_is_a_reason_to_try_again(tmp_path):
     old, empty, full = (tmp_path / name for name in ("old", "empty", "full"))
     for mirror in (old, empty, full):
@@ -338,9 +347,9 @@ def test_own_file_is_measured_and_its_faults_are_errors():
         (None, ROWS, "datasets.mine: mine.libsvm: cannot be read"),
         (ROWS.replace("-1", "0"), ROWS, "datasets.mine: mine.libsvm:2: label 0"),
         ("+1 1:1\n" * 50, ROWS, "datasets.mine: mine.libsvm:1: one class only"),
-        (ROWS[: len(ROWS) // 2], ROWS, "mine: n = 40: the set has 20 rows"),
+        (ROWS[: len(ROWS) // 2], ROWS, "mine: n = 40: mine.libsvm has 20 rows"),
         (ROWS, "+1 1:1\n-1 3:1\n" * 20, "test: data set other has 3 features, mine has 2"),
-        (ROWS, ROWS[: len(ROWS) // 2], "test: other: n = 30: the set has 20 rows"),
+        (ROWS, ROWS[: len(ROWS) // 2], "test: other: n = 30: other.libsvm has 20 rows"),
         (ROWS, "+1 x\n", "datasets.other: other.libsvm:1: "),
     ],
 )

@@ -122,11 +122,11 @@ def test_a_packed_run_has_the_same_measurements(run, tmp_path):
     assert json.loads(packed[0].line)["certificate"]["n_bound"] == 7
 
 
-def released(folder, *origins):
+def released(folder, *origins, time="03:04:05"):
     """Write a published run, measured by some versions and commits."""
     machines = [{"versions": {"svmrepro": version}, "commit": commit} for version, commit in origins]
     measured = [
-        {**line, "machine": machines[place % len(machines)], "time": "2026-01-02T03:04:05+00:00"}
+        {**line, "machine": machines[place % len(machines)], "time": f"2026-01-02T{time}+00:00"}
         for place, line in enumerate(lines())
     ]
     (folder / PAPER).mkdir(parents=True)
@@ -151,6 +151,22 @@ def test_runs_of_one_scale_tell_their_version_and_commit(tmp_path):
     for page in ("history", "compare", "index", "first-smoke/index"):
         text = (tmp_path / "site" / f"{page}.html").read_text(encoding="utf-8")
         assert [each for each in said if each in text] == (said[:1] if "first" in page else said), page
+
+
+def test_runs_with_one_title_are_told_apart_and_the_history_begins_with_the_oldest(tmp_path):
+    times = {"first": "16:55:00", "second": "16:54:59", "third": "08:00:00"}
+    folders = [
+        released(tmp_path / name / ("paper" if name == "third" else "smoke"), ("1", "1"), time=time)
+        for name, time in times.items()
+    ]
+    write_site(folders, tmp_path / "site")
+    history = (tmp_path / "site" / "history.html").read_text(encoding="utf-8")
+    assert re.findall('<h3><a href="[^"]*">([^<]*)<', history) == [
+        "Run, paper scale",
+        "Run, smoke scale: second-smoke",
+        "Run, smoke scale: first-smoke",
+    ]
+    assert history.count(">2026-01-02<") == 3
 
 
 def test_a_packed_run_is_named_by_its_scale(tmp_path):
@@ -308,6 +324,7 @@ def test_experiments_of_an_unfinished_paper_are_shown_without_verdicts_and_not_c
     assert paper.name == PAPER and [*paper.experiments] == [EXPERIMENT] and not paper.claims
     write_site([run, part], tmp_path / "site")
     assert not (tmp_path / "site" / "compare").exists()
+    assert "Verdicts on 0 claims" not in (tmp_path / "site" / "history.html").read_text(encoding="utf-8")
     assert len([*(tmp_path / "site").rglob(f"experiments/{EXPERIMENT}.html")]) == 2
 
 

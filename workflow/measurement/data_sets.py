@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from svmrepro.workflow.configuration.jobs import Instance
 
 
+#: Words in the reason of a source that gave a file, but not the right one.
+WRONG_FILE = re.compile(r"\b(expected|damaged|in place of the file)\b")
+
+
 class NotAvailable(Exception):
     """A row cannot be measured because its data are missing; the message is the reason shown in tables."""
 
@@ -38,8 +42,9 @@ class Marker:
         return self.available and not self.missing
 
     def reason(self) -> str:
-        """One line saying what is missing, and why."""
-        return f"data set {self.name} not available: {self.missing[0] if self.missing else 'not fetched'}"
+        """One line saying what is missing, and why: a wrong file, if there is one, else the first."""
+        why = min(self.missing, key=lambda each: not WRONG_FILE.search(each), default="not fetched")
+        return f"data set {self.name} not available: {why}"
 
 
 def register(config: Config) -> None:

@@ -317,7 +317,7 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tup
     for file in settings.configfile or ():
         layers.append((str(file), read_yaml(callers_folder.given(file))))
         if not layers[-1][1]:
-            print(f"warning: {file}: holds no keys, so it changes nothing", file=sys.stderr)
+            raise StepError(f"{file}: holds no keys, so it would change nothing")
     chosen: dict[str, Any] = {}
     for entry in settings.config or ():
         key, sign, _ = entry.partition("=")

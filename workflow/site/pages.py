@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -89,6 +90,9 @@ def _write_site(folders: Sequence[Path], out: Path, unpacked: Path) -> str:
         while run.slug in runs:
             run.slug += "-2"
         runs[run.slug] = run
+    titles = Counter(run.title for run in runs.values())
+    for run in runs.values():
+        run.name = run.slug if titles[run.title] > 1 else ""
     site = Site(list(runs.values()), out)
     site.write()
     return f"{plural(site.pages, 'page')} of {plural(len(runs), 'run')}: {out / 'index.html'}"

@@ -36,7 +36,7 @@ class ExponentHistory:
 
 def by_date(runs: Sequence[ShownRun]) -> list[ShownRun]:
     """Return the runs, the oldest first."""
-    return sorted(runs, key=lambda run: (run.measured, run.slug))
+    return sorted(runs, key=lambda run: (run.ended, run.slug))
 
 
 def claim_histories(runs: Sequence[ShownRun]) -> list[ClaimHistory]:

@@ -239,6 +239,8 @@ class ShownRun(_Tallied):
     folder: Path
     slug: str
     reference: bool
+    # Tells it from another run with the same title.
+    name: str = ""
 
     @cached_property
     def config(self) -> Config | None:
@@ -253,13 +255,18 @@ class ShownRun(_Tallied):
     @property
     def title(self) -> str:
         """Name of the run in a sentence."""
-        return f"{'Reference' if self.reference else 'Run'}, {self.scale} scale"
+        kind = f"{'Reference' if self.reference else 'Run'}, {self.scale} scale"
+        return f"{kind}: {self.name}" if self.name else kind
 
     @cached_property
+    def ended(self) -> str:
+        """Time of the last measurement (ISO 8601, UTC), or ""."""
+        return max((str(record.fields.get("time", "")) for record in self.records), default="")
+
+    @property
     def measured(self) -> str:
         """Date of the last measurement, or ""."""
-        said = " ".join(each.provenance for each in self.papers)
-        return max(re.findall(r"last measured (\d{4}-\d\d-\d\d)", said), default="")
+        return self.ended[:10]
 
     @cached_property
     def machine(self) -> str:

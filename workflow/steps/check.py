@@ -43,6 +43,7 @@ from svmrepro.workflow.judgement.claims import (
     HEADLINE,
     UNASKED,
     UNDECIDED,
+    UNMEASURED,
     clocked_claims,
     tally,
 )
@@ -143,16 +144,27 @@ def _write_reference(config: Config) -> int:
 
 
 def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
-    """Format the verdicts: verdict and claim, and below them the measured value."""
+    """Format the verdicts: verdict and claim, and below them the measured value.
+
+    Claims that are not measured are only counted if more than three have the same reason.
+    """
     lines = [f"\n{title}", "-" * len(title)]
+    absent = Counter(row["measured"] for row in rows if row["verdict"] == UNMEASURED)
+    alike = {reason: number for reason, number in absent.items() if number > 3}
     for row in rows:
+        if row["verdict"] == UNMEASURED and row["measured"] in alike:
+            continue
         lines.append(f"{row['verdict']:<24} {row['id']}")
         said = row["measured"]
         if row["on_paper"] != UNASKED:
             said += f" | on the paper's numbers: {row['on_paper']}"
         lines += textwrap.wrap(said, WIDTH, initial_indent=" " * 25, subsequent_indent=" " * 25)
+    for reason, number in alike.items():
+        text = f"{UNMEASURED:<24} {number} claims: {reason}"
+        lines += textwrap.wrap(text, WIDTH, subsequent_indent=" " * 25)
     count = Counter(row["verdict"] for row in rows if row["counted"] == "yes")
-    lines.append(tally(count) or "no claims")
+    aside = len(rows) - count.total()
+    lines.append((tally(count) or "no claims") + (f" ({aside} listed, not counted)" if aside else ""))
     return "\n".join(lines) + "\n"
 
 

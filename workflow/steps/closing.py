@@ -14,6 +14,7 @@ from svmrepro.workflow.configuration import Config, Experiment, as_called, confi
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import read_lines
+from svmrepro.workflow.measurement.data_sets import WRONG_FILE
 from svmrepro.workflow.number_text import plural
 
 #: Maximum number of reasons listed individually; further ones are only counted.
@@ -41,12 +42,11 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
     parts = [f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
     flags = f"; {flagged:,} flagged for other load on the machine" if flagged else ""
     tables = f"{paths.results(config)}/<paper>/*.md"
-    plots = f"{config.figures_dir}/{config.scale}/<paper>/*.png"
     text = [
         f"Scale {config.scale}: {', '.join(parts)}{flags}.",
         _claims(config, chosen),
         _not_run(config, [line for line in lines if line["status"] != "optimal"]),
-        f"Tables: {tables}   plots: {plots}{_report(config, chosen)}",
+        f"Tables: {tables}   plots: {_plots(config, chosen)}{_report(config, chosen)}",
         _next(config, lines),
     ]
     return as_called("\n".join(filter(None, text)))
@@ -89,6 +89,21 @@ def _usual(config: Config) -> bool:
     return config.results_dir == Path("results")
 
 
+def _plots(config: Config, chosen: Sequence[Experiment]) -> str:
+    """Name the figures of the chosen experiments, or, of more than two, the place of all."""
+    names = {(experiment.paper, experiment.name) for experiment in chosen}
+    made = [
+        paths.figure(config, paper.name, artefact.name)["png"]
+        for paper in config.papers.values()
+        for artefact in paper.artefacts.values()
+        if artefact.form == "figure"
+        and artefact.measured
+        and names.issuperset((paper.name, each) for each in artefact.experiments)
+    ]
+    few = [str(path) for path in made if path.is_file()] if len(made) <= 2 else []
+    return ", ".join(few) or f"{config.figures_dir}/{config.scale}/<paper>/*.png"
+
+
 def _report(config: Config, chosen: Sequence[Experiment]) -> str:
     """Say where the report is, or how to get it; "" for results elsewhere or of no whole paper."""
     file = paths.report(config)
@@ -116,9 +131,16 @@ def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cause(line: Mapping[str, Any]) -> str:
-    """Return the reason of a line without what differs between sizes; of a bad solution, with its solver."""
+    """Return the reason of a line in short; of a bad solution, with its solver.
+
+    Left out is what differs between sizes, and which hosts gave no file; a wrong file is kept.
+    """
     reason = re.sub(r" (at n = [\d,]+.*|in permutation \d+)$", "", str(line["reason"]))
-    reason = re.sub(r"(not available|certificate failed at eps \S+): .*", r"\1", reason)
+    reason = re.sub(r"(certificate failed at eps \S+): .*", r"\1", reason)
+    reason, found, sources = reason.partition("not available: ")
+    if found:
+        wrong = [each for each in sources.split("; ") if WRONG_FILE.search(each)]
+        reason += ": ".join(["not available", *wrong[:1]])
     return f"{line['contender']}, {reason}" if line["status"] == "uncertified" else reason
 
 

@@ -52,7 +52,6 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("printed", "the paper's numbers", prose=True, shown=False),
     ]
     notes = [
-        *filter(None, (_tally(kind, verdicts) for kind in (HEADLINE, DETAIL))),
         "Not counted: self-checks, which test this program rather than the paper; claims by construction, "
         "which cannot fail; and rules about counted work, shown below the rule about seconds of the same "
         "sentence.",
@@ -72,7 +71,10 @@ def build(results: Results, artefact: Artefact) -> Table:
     if any(verdict.verdict in (STAND_IN, STAND_IN_FAILS) for verdict in verdicts):
         notes.append("On a stand-in: on the paper's own data alone the verdict would differ.")
     table = table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
-    return replace(table, record={"claims": [record(verdict) for verdict in verdicts]})
+    # Above the table, which may have a hundred rows.
+    tallies = (_tally(kind, verdicts) for kind in (HEADLINE, DETAIL))
+    caption = " ".join(filter(None, (table.caption, *tallies)))
+    return replace(table, caption=caption, record={"claims": [record(verdict) for verdict in verdicts]})
 
 
 def _ordered(claims: Sequence[Claim]) -> list[Claim]:

@@ -155,6 +155,14 @@ def test_missing_data_are_told_in_every_form(tmp_path, file, short):
     assert figure.stat().st_size > 5000
 
 
+def test_the_tally_of_the_claims_is_above_their_table(full):
+    files = paths.table(full, synthetic.PAPER, "claims")
+    rows = rows_of(files["csv"])
+    details = sum(row["counted"] == "yes" and row["kind"] == "detail" for row in rows)
+    before, _, after = files["md"].read_text(encoding="utf-8").partition("| verdict |")
+    assert f" {details} details: " in before and " details: " not in after
+
+
 def test_the_findings_behind_each_verdict_are_kept(full):
     rows = {row["id"]: row for row in rows_of(paths.table(full, synthetic.PAPER, "claims")["csv"])}
     kept = json.loads((paths.results(full) / synthetic.PAPER / "claims.json").read_text())["claims"]

@@ -39,6 +39,19 @@ def test_without_a_reference_it_says_so_and_fails(full, capsys, reference):
     assert "eproduced" not in out
 
 
+def test_claims_without_a_value_for_one_reason_are_one_line():
+    def row(name, verdict="not measured here", measured="judged at paper scale only", counted="yes"):
+        return {"id": name, "verdict": verdict, "measured": measured, "counted": counted, "on_paper": "holds"}
+
+    rows = [*map(row, "abc"), row("d", counted="no"), row("e", measured="no data"), row("f", "holds")]
+    said = check._printed("A paper", rows).splitlines()
+    assert [line[25:] for line in said[3:] if line[:1].isalpha()][:2] == ["e", "f"]
+    assert said[-2:] == [
+        "not measured here        4 claims: judged at paper scale only",
+        "1 holds, 4 not measured here (1 listed, not counted)",
+    ]
+
+
 @pytest.fixture
 def reference(monkeypatch, tmp_path):
     """The folder of the reference run, which belongs to this test alone."""
