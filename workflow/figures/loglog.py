@@ -126,7 +126,7 @@ def draw(
             medians = [results.group(name, contender, n).median(CPU) or 0.0 for n in points]
             axes.plot(points, medians, color=look.colour, linestyle=look.line, linewidth=0.6, zorder=3)
             if len(points) > 1 and not short:
-                handles[-1].set_label(f"{shown}: too few sizes for an exponent")
+                handles[-1].set_label(f"{shown}: no exponent")
         if drawn:
             handles.append(_ghost_handle(results, name, contender, look))
     for contender, look in _side_looks(results, side).items():
