@@ -134,12 +134,13 @@ def _note(axes: Axes, text: Text) -> dict[str, Any]:
 
 
 def _axis(axis: Axis, limits: tuple[float, float], shared: str) -> dict[str, Any]:
-    low, high = sorted(limits)
+    # As written: on another machine, a tick at an end may be beyond it by rounding.
+    low, high = sorted(map(_written, limits))
     texts = [label.get_text() for label in axis.get_ticklabels()]
     ticks = [
         (_number(place), "\n".join(_lines(text)))
         for place, text in zip(axis.get_majorticklocs(), texts, strict=False)
-        if low <= place <= high and text
+        if low <= _written(place) <= high and text
     ]
     return {
         "label": "\n".join(_lines(axis.get_label_text() or shared)),
@@ -355,7 +356,11 @@ def _contour(drawn: ContourSet, known: Sequence[tuple[str, Line2D]]) -> dict[str
 
 def _number(value: Any) -> float | None:
     """Return a number for JSON: nine digits, None if it is not finite."""
-    return float(f"{float(value):.9g}") if np.isfinite(value) else None
+    return _written(value) if np.isfinite(value) else None
+
+
+def _written(value: Any) -> float:
+    return float(f"{float(value):.9g}")
 
 
 def _lines(text: str) -> list[str]:
