@@ -15,7 +15,7 @@ from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.runs import read_rows, read_runs
 from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import Instance
-from svmrepro.workflow.configuration.paths import MEASUREMENTS, papers_in
+from svmrepro.workflow.configuration.paths import MEASUREMENT_FILES, papers_in
 from svmrepro.workflow.judgement.claims import CLAIM_COLUMNS, CLAIM_FORM
 from svmrepro.workflow.judgement.reference_check import Entry, about, summarise
 from svmrepro.workflow.statistics import Fit, Interval
@@ -94,7 +94,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     present = [paper for paper in wanted if paper in found]
     places = [folder / paper for paper in present]
     files = {name: _files(places, f"{name}.csv") for name in ("fits", "ratios", "claims")}
-    measurements = _files(places, *MEASUREMENTS)
+    measurements = _files(places, *MEASUREMENT_FILES)
     lacking = [
         f"{paper}: no {name}" for paper in present for name in ("fits", "ratios") if paper not in files[name]
     ]

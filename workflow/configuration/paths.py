@@ -18,10 +18,10 @@ COMPARE = "compare"
 AGAIN = "again"
 """Folder in the results for what `svmrepro remake` makes, unless another is named."""
 
-MEASUREMENTS = ("measurements.csv", "measurements.parquet")
+MEASUREMENT_FILES = ("measurements.csv", "measurements.parquet")
 """The measurements of a paper. A run has both files with the same content, a reference has the second."""
 
-KEPT_FILES = (*MEASUREMENTS, "fits.csv", "ratios.csv", "claims.csv")
+KEPT_FILES = (*MEASUREMENT_FILES, "fits.csv", "ratios.csv", "claims.csv")
 """Files of a paper by which another run can be compared."""
 
 
