@@ -14,7 +14,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.core.caching import CacheImpl
 from numba.extending import typeof_impl
-from svmrepro.solvers.compilation.inner_functions import compile_inside, quick_comparison
+from svmrepro.solvers.compilation.inner_functions import compile_inside, quick_typing
 from svmrepro.solvers.compilation.shared_cache import share_cache
 from svmrepro.solvers.source_code import fingerprint_all
 
@@ -174,7 +174,7 @@ def _compiling() -> Iterator[None]:
     collects = gc.isenabled()
     gc.disable()
     try:
-        with quick_comparison():
+        with quick_typing():
             yield
     finally:
         if collects:

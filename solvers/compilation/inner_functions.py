@@ -9,8 +9,10 @@ compiled a second time.
 Such a function can call itself, but not with arguments of other types, and not by way of another one. It
 cannot print numbers, and compiled code cannot choose between two of them.
 
-For every call that it types, numba also looks up each candidate by the options of the compilation, and
-compares all of these by a property each. Here those that were set are compared first.
+numba also determines the type of every call anew: for ``a[i]`` it tries a hundred candidates, and the body of
+an inlined function is typed at each call. It looks candidates up by the options of the compilation, and
+compares all of these by a property each. Here the type of a call with the same arguments and options is
+determined once, and only options that were set are compared.
 
 This uses parts of numba that are not documented. If they cannot be imported, compiling takes longer and
 nothing else changes.
@@ -32,14 +34,15 @@ try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
     from numba.core.compiler_machinery import register_pass
-    from numba.core.targetconfig import TargetConfig
+    from numba.core.targetconfig import ConfigStack, TargetConfig
     from numba.core.typed_passes import NativeLowering
+    from numba.core.types.functions import BaseFunction
 
     AVAILABLE = True
 except ImportError:  # another version of numba
     AVAILABLE = False
 
-__all__ = ["compile_inside", "overloaded", "quick_comparison"]
+__all__ = ["compile_inside", "overloaded", "quick_typing"]
 
 if AVAILABLE:
 
@@ -97,26 +100,42 @@ if AVAILABLE:
     def _hash_of_names(options: Any) -> int:
         return hash(tuple(sorted(options.options)))  # what numba computes anew each time
 
-    _all_equal = TargetConfig.__eq__
+    _all_equal: Any = TargetConfig.__eq__
+    _type_of_call: Any = BaseFunction.get_call_type
+    _known: dict[Any, Any] = {}
 
     def _equal(options: Any, others: Any) -> Any:
-        same = isinstance(others, TargetConfig) and options._values == others._values
-        return same or _all_equal(options, others)
+        if type(options) is not type(others):
+            return _all_equal(options, others)
+        names = options._values.keys() | others._values.keys()  # all others have their defaults
+        return all(getattr(options, name) == getattr(others, name) for name in names)
+
+    def _known_type_of_call(function: Any, context: Any, types: Any, keywords: Any) -> Any:
+        if keywords:
+            return _type_of_call(function, context, types, keywords)
+        call = function, types, ConfigStack.top_or_none()
+        if call not in _known:
+            found = _type_of_call(function, context, types, keywords)
+            _known[call] = found, function._impl_keys[found.args]
+        # What is called depends on the options, too, and numba remembers it by the arguments alone.
+        found, function._impl_keys[found.args] = _known[call]
+        return found
 
 
 @contextmanager
-def quick_comparison() -> Iterator[None]:
-    """Let numba compare its options faster within the block, with the same results."""
+def quick_typing() -> Iterator[None]:
+    """Let numba determine the types of calls faster within the block, with the same results."""
     if not AVAILABLE:
         yield
         return
-    before = TargetConfig.__eq__, TargetConfig.__hash__
+    before = TargetConfig.__eq__, TargetConfig.__hash__, BaseFunction.get_call_type
     TargetConfig.__eq__ = _equal  # type: ignore[method-assign]
     TargetConfig.__hash__ = lambda options: _hash_of_names(type(options))  # type: ignore[method-assign]
+    BaseFunction.get_call_type = _known_type_of_call  # type: ignore[assignment]
     try:
         yield
     finally:
-        TargetConfig.__eq__, TargetConfig.__hash__ = before  # type: ignore[method-assign]
+        TargetConfig.__eq__, TargetConfig.__hash__, BaseFunction.get_call_type = before  # type: ignore[method-assign]
 
 
 def compile_inside(function: Any, options: dict[str, Any]) -> Any:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numba import config, njit
 from numba.core.compiler import Flags
+from numba.extending import overload
 from svmrepro.solvers.compilation import inner_functions
-from svmrepro.solvers.compilation.inner_functions import compile_inside, overloaded, quick_comparison
+from svmrepro.solvers.compilation.inner_functions import compile_inside, overloaded, quick_typing
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -93,7 +94,26 @@ def test_options_are_equal_when_numba_says_so():
         return [[one == another for another in every] for one in every], [hash(flags) for flags in every]
 
     expected, methods = compared(), (Flags.__eq__, Flags.__hash__)
-    with quick_comparison():
+    with quick_typing():
         assert compared() == expected
         assert (Flags.__eq__, Flags.__hash__) != methods
     assert (Flags.__eq__, Flags.__hash__) == methods
+
+
+def test_calls_of_the_same_type_keep_the_options_of_their_callers():
+    def quotient(a, b):
+        raise AssertionError("only compiled")
+
+    @overload(quotient)
+    def _quotient(a, b):
+        return lambda a, b: a / b
+
+    def build(error_model):
+        return njit(error_model=error_model)(lambda a, b: quotient(a, b))
+
+    with quick_typing():
+        for _ in range(2):
+            assert build("numpy")(1.0, 0.0) == np.inf
+            with pytest.raises(ZeroDivisionError):
+                build("python")(1.0, 0.0)
+            assert build("python")(1, 4) == 0.25
