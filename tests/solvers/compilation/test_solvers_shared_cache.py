@@ -96,6 +96,13 @@ def ran_alone(folder: Path, *words: str, **own: str) -> str:
     return ran(sys.executable, folder / "later.py", *words, env={**os.environ, **own}).stdout.strip()
 
 
+def test_code_is_loaded_without_what_compiling_needs(tmp_path: Path) -> None:
+    (tmp_path / "later.py").write_text(f'{LATER}print("numba.cpython.setobj" in sys.modules)\n')
+    own = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    said = [ran_alone(tmp_path, "float64", **own).split() for _ in range(2)]
+    assert said == [["7.0", "True"], ["7.0", "False"]]
+
+
 def test_an_index_without_its_file_finds_no_code_of_other_types(tmp_path: Path) -> None:
     own = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     script = tmp_path / "later.py"
