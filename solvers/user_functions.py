@@ -20,12 +20,15 @@ import math
 import numbers
 import os
 import resource
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
+from types import FrameType
 from typing import Any
 
 from svmrepro.solvers.problem import Problem
@@ -159,13 +162,8 @@ def run(
     function = solver.load() if isinstance(solver, UserSolver) else solver
     name = str(solver) if isinstance(solver, UserSolver) else "the solver"
     wall, cpu = time.perf_counter(), _cpu_seconds()
-    with _kept_process():
-        try:
-            answer = function(problem, eps, time_limit, **options)
-        except (Exception, SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # a panic in Rust, for instance
-            raise UserSolverError(f"{name} raised {error!r}") from error
+    with _kept_process(), _exceptions_of(name):
+        answer = function(problem, eps, time_limit, **options)
     cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
     return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
 
@@ -181,6 +179,34 @@ def _kept_process() -> Iterator[None]:
             os._exit(1)
         os.fchdir(folder)
         os.close(folder)
+
+
+@contextmanager
+def _exceptions_of(name: str) -> Iterator[None]:
+    """Raise UserSolverError for a panic in Rust, a KeyboardInterrupt that is no Ctrl-C, and the like."""
+    before, met = signal.getsignal(signal.SIGINT), False
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        nonlocal met
+        met = True
+        assert callable(before)
+        before(number, frame)
+
+    # Otherwise Ctrl-C raises no exception here.
+    raises = callable(before) and threading.current_thread() is threading.main_thread()
+    if raises:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    except (Exception, SystemExit):
+        raise
+    except BaseException as error:
+        if met:
+            raise
+        raise UserSolverError(f"{name} raised {error!r}") from error
+    finally:
+        if raises:
+            signal.signal(signal.SIGINT, before)
 
 
 def _cpu_seconds() -> float:

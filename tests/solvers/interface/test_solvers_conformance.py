@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -282,9 +283,21 @@ def test_a_call_keeps_the_working_directory_and_ends_a_process_that_it_forks(tmp
     assert Path.cwd() == folder and codes == [1]
 
 
-def test_what_is_no_exception_is_an_error_of_the_solver():
+@pytest.mark.parametrize("error", [GeneratorExit("panic"), KeyboardInterrupt("panic")])
+def test_what_is_no_exception_is_an_error_of_the_solver(error):
     def solver(problem, eps, time_limit):
-        raise GeneratorExit("panic")
+        raise error
 
-    with pytest.raises(user_functions.UserSolverError, match=r"^the solver raised GeneratorExit\('panic'\)$"):
+    said = rf"^the solver raised {type(error).__name__}\('panic'\)$"
+    with pytest.raises(user_functions.UserSolverError, match=said):
         user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+
+
+def test_ctrl_c_is_no_error_of_the_solver():
+    def solver(problem, eps, time_limit):
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+    assert signal.getsignal(signal.SIGINT) is before
