@@ -175,6 +175,22 @@ def test_a_call_without_an_answer_ends_the_test(solver: Any, last: str, solved: 
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.parametrize(
+    ("code", "last"),
+    [
+        ("import time\ntime.sleep(3600)", "time       import: did not return within the deadline of 2 s"),
+        ("import os\nos._exit(3)", "result     import: ended its process (exit code 3)"),
+    ],
+)
+def test_an_import_that_does_not_return_ends_the_test(
+    code: str, last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stuck.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    (failed,) = check("stuck:fit", deadline=2.0).findings
+    assert str(failed) == f"FAILED {last}; the test ends here"
+
+
 def test_every_check_has_a_bad_solver() -> None:
     assert {failing for _, failing, _ in BAD.values()} == set(CHECKS)
 
