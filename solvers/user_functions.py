@@ -22,12 +22,12 @@ import os
 import resource
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
+from time import perf_counter, process_time  # a user's module may replace those of `time`
 from types import FrameType
 from typing import Any
 
@@ -161,10 +161,10 @@ def run(
     """
     function = solver.load() if isinstance(solver, UserSolver) else solver
     name = str(solver) if isinstance(solver, UserSolver) else "the solver"
-    wall, cpu = time.perf_counter(), _cpu_seconds()
+    wall, cpu = perf_counter(), _cpu_seconds()
     with _kept_process(), _exceptions_of(name):
         answer = function(problem, eps, time_limit, **options)
-    cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
+    cpu, wall = _cpu_seconds() - cpu, perf_counter() - wall
     return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
 
 
@@ -212,7 +212,7 @@ def _exceptions_of(name: str) -> Iterator[None]:
 def _cpu_seconds() -> float:
     """Return the CPU time of all threads of this process and of its child processes."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return process_time() + children.ru_utime + children.ru_stime
 
 
 def _as_solution(name: str, answer: Any) -> Solution:

@@ -309,6 +309,19 @@ def test_what_is_no_exception_is_an_error_of_the_solver(error):
         user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
 
 
+def test_a_solver_that_replaces_the_clocks_of_its_process_is_timed_all_the_same(monkeypatch):
+    def solver(problem, eps, time_limit):
+        began, clock = time.thread_time(), time.thread_time
+        for name in ("process_time", "perf_counter"):
+            monkeypatch.setattr(time, name, lambda: 0.0)
+        while clock() - began < 0.05:
+            pass
+        return SimpleNamespace(alpha=np.zeros(2), bias=0.0)
+
+    found = user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+    assert min(found.cpu_seconds, found.wall_seconds) > 0.04
+
+
 def test_ctrl_c_is_no_error_of_the_solver():
     def solver(problem, eps, time_limit):
         signal.raise_signal(signal.SIGINT)
