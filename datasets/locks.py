@@ -42,16 +42,20 @@ def open_locked(path: Path, flags: int = 0) -> Iterator[int]:
 
 
 @contextmanager
-def hold_one(paths: Sequence[Path], waiting: Waiting | None) -> Iterator[int]:
-    """Acquire any one of several lock files, each of which names its last holder; yield its index."""
+def hold_one(paths: Sequence[Path], waiting: Waiting | None, *, shared: bool = False) -> Iterator[int]:
+    """Acquire any one of several lock files, each of which names its last holder; yield its index.
+
+    ``shared`` locks exclude only those that are not.
+    """
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     with ExitStack() as stack:
         descriptors = [stack.enter_context(_opened(path)) for path in paths]
-        place = _first_free(descriptors)
+        place = _first_free(descriptors, how)
         if place is None and waiting is not None:
             waiting(owner(descriptors[0]))
         while place is None:
             time.sleep(POLL)
-            place = _first_free(descriptors)
+            place = _first_free(descriptors, how)
         _sign(descriptors[place])
         yield place
 
@@ -74,10 +78,10 @@ def _opened(path: Path, flags: int = 0) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _first_free(descriptors: Sequence[int]) -> int | None:
+def _first_free(descriptors: Sequence[int], how: int) -> int | None:
     for place, descriptor in enumerate(descriptors):
         with suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
             return place
     return None
 

@@ -26,7 +26,7 @@ nitpick_ignore_regex = [("py:.*", r"(np|npt|numpy|scipy|sp|sklearn|pathlib|colle
 
 # Anchors as the hosts of repositories make them.
 myst_heading_anchors = 3
-myst_enable_extensions = ["attrs_block", "deflist"]
+myst_enable_extensions = ["attrs_block"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings give types and shapes

@@ -12,7 +12,7 @@ or from a test::
 :data:`CHECKS` lists the checks. A solver may refuse problems by raising an exception, but not all easy ones.
 It may give up on a hard one with a status that says so. It must never call a result ``optimal`` that
 :func:`~svmrepro.solvers.certify` refuses. A call that does not return by a deadline ends the test, as does
-one that ends its process.
+one that ends its process. The same holds for the import of the solver's module.
 """
 
 from __future__ import annotations
@@ -163,7 +163,8 @@ def check(
     progress : callable, optional
         Called with each finding as it is made.
     deadline : float
-        Seconds by which each call has to return. A call that does not is ended, and the test with it.
+        Seconds by which the import of the solver's module and each call have to return. What does not is
+        ended, and the test with it.
 
     Returns
     -------
@@ -179,7 +180,8 @@ def check(
         raise ValueError(f"check {unknown[0]!r} unknown; known: {', '.join(CHECKS)}")
     if not 0.0 < deadline <= _LONGEST:
         raise ValueError(f"deadline must be positive and at most {_LONGEST:g} s, not {deadline:g}")
-    _resolved(solver)
+    if isinstance(solver, str) and solver not in SOLVERS:
+        find(solver).check_name()
     findings: list[CheckResult] = []
 
     def tell(finding: CheckResult) -> None:
@@ -199,7 +201,6 @@ def _resolved(solver: str | Callable[..., Any]) -> UserSolver | Callable[..., An
             problem, solver, eps=eps, time_limit=time_limit, verify=False, **options
         )
     found = find(solver)
-    found.check_name()
     found.load()
     return found
 
@@ -208,7 +209,10 @@ def _resolved(solver: str | Callable[..., Any]) -> UserSolver | Callable[..., An
 
 
 def _supervise(work: tuple[Any, ...], deadline: float, tell: Callable[[CheckResult], None]) -> None:
-    """Run :func:`_work` in a process, tell its findings, and end it if a call does not return."""
+    """Run :func:`_work` in a process, tell its findings, and end it if a call does not return.
+
+    UserSolverError is raised if the solver cannot be imported.
+    """
     context: Any = multiprocessing.get_context("spawn" if isinstance(work[0], str) else "fork")
     reader, writer = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(writer, *work))
@@ -222,6 +226,8 @@ def _supervise(work: tuple[Any, ...], deadline: float, tell: Callable[[CheckResu
                 if message is None:
                     process.join(_LEAVING)
                     return
+                if isinstance(message, UserSolverError):
+                    raise message
                 if isinstance(message, str):
                     problem = message
                 else:
@@ -266,9 +272,18 @@ def _work(
     options: dict[str, Any],
     without: Collection[str],
 ) -> None:
-    """Send the name of each problem when its call begins, each finding, and None at the end."""
+    """Send the name of each problem when its call begins, each finding, and None at the end.
+
+    An error of the import is sent instead.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says that it was interrupted
-    for finding in _findings(_Tested(_resolved(solver), options, writer.send), without):
+    writer.send("import")
+    try:
+        found = _resolved(solver)
+    except UserSolverError as error:
+        writer.send(error)
+        return
+    for finding in _findings(_Tested(found, options, writer.send), without):
         if finding.check not in without:
             writer.send(finding)
     writer.send(None)
@@ -553,8 +568,9 @@ def main(arguments: list[str] | None = None) -> int:
             deadline=given.deadline,
         )
     except ValueError as error:
-        missing = isinstance(error.__cause__, ModuleNotFoundError)
-        hint = "; install it, or set PYTHONPATH to its folder" if missing else ""
+        hint = (
+            "; install it, or set PYTHONPATH to its folder" if "ModuleNotFoundError: " in str(error) else ""
+        )
         print(f"error: {error}{hint}", file=sys.stderr)
         return 2
     print(report)

@@ -20,12 +20,15 @@ import math
 import numbers
 import os
 import resource
-import time
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
+from time import perf_counter, process_time  # a user's module may replace those of `time`
+from types import FrameType
 from typing import Any
 
 from svmrepro.solvers.problem import Problem
@@ -158,15 +161,10 @@ def run(
     """
     function = solver.load() if isinstance(solver, UserSolver) else solver
     name = str(solver) if isinstance(solver, UserSolver) else "the solver"
-    wall, cpu = time.perf_counter(), _cpu_seconds()
-    with _kept_process():
-        try:
-            answer = function(problem, eps, time_limit, **options)
-        except (Exception, SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # a panic in Rust, for instance
-            raise UserSolverError(f"{name} raised {error!r}") from error
-    cpu, wall = _cpu_seconds() - cpu, time.perf_counter() - wall
+    wall, cpu = perf_counter(), _cpu_seconds()
+    with _kept_process(), _exceptions_of(name):
+        answer = function(problem, eps, time_limit, **options)
+    cpu, wall = _cpu_seconds() - cpu, perf_counter() - wall
     return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
 
 
@@ -183,10 +181,38 @@ def _kept_process() -> Iterator[None]:
         os.close(folder)
 
 
+@contextmanager
+def _exceptions_of(name: str) -> Iterator[None]:
+    """Raise UserSolverError for a panic in Rust, a KeyboardInterrupt that is no Ctrl-C, and the like."""
+    before, met = signal.getsignal(signal.SIGINT), False
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        nonlocal met
+        met = True
+        assert callable(before)
+        before(number, frame)
+
+    # Otherwise Ctrl-C raises no exception here.
+    raises = callable(before) and threading.current_thread() is threading.main_thread()
+    if raises:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    except (Exception, SystemExit):
+        raise
+    except BaseException as error:
+        if met:
+            raise
+        raise UserSolverError(f"{name} raised {error!r}") from error
+    finally:
+        if raises:
+            signal.signal(signal.SIGINT, before)
+
+
 def _cpu_seconds() -> float:
     """Return the CPU time of all threads of this process and of its child processes."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return process_time() + children.ru_utime + children.ru_stime
 
 
 def _as_solution(name: str, answer: Any) -> Solution:

@@ -21,17 +21,24 @@ def lock(path: Path, waiting: Waiting | None = None) -> AbstractContextManager[i
     return _held([path], path, waiting)
 
 
-def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> AbstractContextManager[int]:
-    """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number."""
-    return _held([folder / f"slot-{slot}.lock" for slot in range(slots)], folder, waiting)
+@contextmanager
+def any_lock(folder: Path, slots: int, waiting: Waiting | None = None) -> Iterator[int]:
+    """Hold one of ``slots`` lock files in a folder, which admits that many processes; yield its number.
+
+    A process with a single slot is alone, also among processes that have more.
+    """
+    files = [folder / f"slot-{slot}.lock" for slot in range(slots)]
+    alone = _held([folder / "alone.lock"], folder, waiting, shared=slots > 1)
+    with alone, _held(files, folder, waiting) as slot:
+        yield slot
 
 
 @contextmanager
-def _held(files: list[Path], named: Path, waiting: Waiting | None) -> Iterator[int]:
+def _held(files: list[Path], named: Path, waiting: Waiting | None, *, shared: bool = False) -> Iterator[int]:
     # Imported late: the package imports NumPy, and steps must set the number of threads first.
     from svmrepro.datasets.locks import hold_one
 
     with ExitStack() as stack:
         with writing(named):
-            place = stack.enter_context(hold_one(files, waiting))
+            place = stack.enter_context(hold_one(files, waiting, shared=shared))
         yield place

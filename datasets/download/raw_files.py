@@ -218,18 +218,20 @@ def ensure_file(
 
 
 def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return one reason per host and mirror, with the first file for which it failed."""
-    reasons: dict[str, str] = {}
+    """Return the reasons of each host and mirror, with the first file of each, and then the other files."""
+    reasons: dict[tuple[str, str], str] = {}
     told: set[str] = set()
     for file, failures in missing.items():
         for failure in failures:
             address = re.search(r"https?://[^/]+", failure)
             source = address[0] if address else failure.partition(" ")[0]
-            if source not in reasons:
-                reasons[source] = f"{file}: {failure}"
+            # Checksums and sizes differ between files, the number of attempts between reasons that are alike.
+            cause = re.sub(r"[0-9a-f]{12}\.\.\.|\d+| \(.*", "", failure.partition(": ")[2])
+            if (source, cause) not in reasons:
+                reasons[source, cause] = f"{file}: {failure}"
                 told.add(file)
-    more = len(missing) - len(told)
-    return [*reasons.values(), *([f"{more} more file{'' if more == 1 else 's'} likewise"] if more else [])]
+    more = [file for file in missing if file not in told]
+    return [*reasons.values(), *([f"{', '.join(more)} likewise"] if more else [])]
 
 
 def mirror_has_more(entry: DownloadedEntry, data_dir: str | Path, mirror: str) -> bool:

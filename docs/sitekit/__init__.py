@@ -2,11 +2,13 @@
 
 A page is Markdown. Its links to other pages and to files of the repository are relative paths, which also
 work where the plain file is read. Expressions in double braces, for instance ``{{ whole("CHANGELOG.md") }}``,
-are evaluated before the page is parsed, so that its headings and links are those of one document.
+are evaluated before the page is parsed, so that its headings and links are those of one document. Within an
+HTML comment, they are not seen in the plain file.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,6 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from sitekit import mathml
-from sitekit.data_tables import column_table, data_set_table, machines_table, scales_table
 from sitekit.examples import Examples
 from sitekit.main_findings import main_findings
 from sitekit.numbers import FILTERS, Numbers
@@ -32,6 +33,8 @@ _JINJA = jinja2.Environment(
     keep_trailing_newline=True,
 )
 _JINJA.filters.update(FILTERS)
+#: An expression that the plain page does not show.
+_HIDDEN = re.compile(r"<!-- (\{\{.*?\}\}) -->")
 _HERE = Path(__file__).parent
 _PAPER = _JINJA.from_string((_HERE / "paper.md").read_text(encoding="utf-8"))
 
@@ -47,19 +50,15 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     """Resolve the links of a page and evaluate its expressions; an error ends the build in one line."""
     texts = Texts(Path(app.srcdir), docname)
     numbers = Numbers(texts.root)
+    source[0] = _HIDDEN.sub(r"\1", source[0])
     examples = Examples(texts, source[0], Path(app.outdir, f"{docname}.ipynb"))
     offered = {
         **numbers.functions(),
         "whole": texts.whole,
         "opening": texts.opening,
         "body": lambda file, heading: texts.section(file, heading).body,
-        "captions": texts.captions,
         "output": examples.output,
         "notebook": examples.notebook,
-        "columns": column_table,
-        "raw_measurements": lambda: scales_table(texts),
-        "machines": lambda: machines_table(texts),
-        "data_sets": lambda: data_set_table(texts),
         "solvers": solver_table,
         "constant": constant,
         "algorithm_modules": lambda: algorithm_modules(texts),

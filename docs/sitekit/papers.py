@@ -15,7 +15,7 @@ import yaml
 from svmrepro.workflow.analysis.runs import read_runs
 from svmrepro.workflow.configuration import Artefact, Paper, load_config
 from svmrepro.workflow.judgement.claims import VERDICTS, after_number
-from svmrepro.workflow.judgement.reference_check import machine_identity
+from svmrepro.workflow.judgement.reference_check import is_read, machine_identity, machine_records
 from svmrepro.workflow.tables.claims import MARKS
 
 from sitekit.site_links import TextError, Texts
@@ -156,7 +156,7 @@ class PaperPage:
         """Say where the run was made, if that was on one machine."""
         file = self._results / "measurements.parquet"
         self._texts.read.add(file)
-        machine = machine_identity(read_runs([file]))
+        machine = machine_identity(machine_records(read_runs([file], is_read)))
         known = [("machine.cpu", ""), ("machine.python", "Python "), ("machine.versions.numba", "numba ")]
         words = [f"{before}{machine[key]}" for key, before in known if machine.get(key)]
         return f" ({', '.join(words)})" if words else ""

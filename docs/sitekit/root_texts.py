@@ -16,8 +16,10 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.site import rule_graph
 
 from sitekit import parameters
+from sitekit.data_tables import column_table, data_set_table, machines_table, scales_table
+from sitekit.examples import Examples
 from sitekit.numbers import FILTERS, Numbers, filled
-from sitekit.site_links import TextError
+from sitekit.site_links import TextError, Texts
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: Each text and its template, both relative to the repository.
@@ -29,6 +31,8 @@ TEXTS = {
     "docs/rules.md": "docs/templates/rules.md",
     "docs/threads.md": "docs/templates/threads.md",
     "docs/grid.md": "docs/templates/grid.md",
+    "docs/data.md": "docs/templates/data.md",
+    "docs/read.md": "docs/templates/read.md",
 }
 #: Pages written by hand.
 _PAGES = (
@@ -59,9 +63,18 @@ def written(text: str, root: Path = ROOT) -> str:
         Naming the template, if a number that it asks for does not exist.
     """
     template = TEXTS[text]
-    jinja = environment(Numbers(root))
+    source = (root / template).read_text(encoding="utf-8")
+    texts = Texts(root / "docs", Path(text).stem)
+    tables = {
+        "captions": texts.captions,
+        "columns": column_table,
+        "raw_measurements": lambda: scales_table(texts),
+        "machines": lambda: machines_table(texts),
+        "data_sets": lambda: data_set_table(texts),
+        "output": Examples(texts, source, Path()).output,
+    }
     try:
-        return filled(jinja.from_string((root / template).read_text(encoding="utf-8")).render())
+        return filled(environment(Numbers(root)).from_string(source).render(tables))
     except (TextError, jinja2.TemplateError, KeyError, TypeError) as error:
         line = f":{error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
         raise TextError(f"{template}{line}: {error}") from error

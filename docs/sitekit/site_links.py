@@ -88,7 +88,7 @@ class Texts:
             if file.stem != "workflow":
                 self.read.add(file)
                 words = " ".join(file.read_text(encoding="utf-8").split())
-                parts.append(f"`{file.stem}`\n: {words}\n")
+                parts.append(f"- `{file.stem}`: {words}")
         return "\n".join(parts)
 
     def path(self, file: Path) -> str:

@@ -94,6 +94,16 @@ def test_pieces_of_a_run_are_joined(published):
         assert (made / f"{name}.csv").read_text() == (folder / synthetic.PAPER / f"{name}.csv").read_text()
 
 
+def test_measurements_of_another_paper_are_refused(published):
+    folder, output = published
+    file = folder / synthetic.PAPER / "measurements.parquet"
+    rows = list(csv.DictReader(parquet.read_parquet(file).splitlines()))
+    rows[1]["paper"] = "another"
+    parquet.write_parquet(tidy.to_csv(rows), file)
+    with pytest.raises(StepError, match=rf"^{file}: row 2: paper: 'another', in the folder of platt1998$"):
+        remake.run([folder], output)
+
+
 def test_equal_numbers_of_another_processor_are_the_same():
     row = {"n": "10", "seconds": "0.30000000000000004", "zeros": "86"}
     assert remake.difference([row], [{**row, "seconds": "0.3", "zeros": ""}]) == ""

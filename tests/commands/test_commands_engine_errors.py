@@ -19,6 +19,8 @@ SIZE = "Resource 'mem' with value '(' could not be parsed as size in MB"
         ([NOWHERE], f"there is no target {NOWHERE}; `./run --list-target-rules` lists the names"),
         (["noise-linear", "--default-resources", "mem=("], f"--default-resources: {SIZE}"),
         (["noise-linear", "--set-resources", "measure:mem=("], f"--set-resources: {SIZE}"),
+        (["noise-linear", "--set-threads", "measure=x"],
+         '--set-threads: "x" is not a number of threads'),
         (["noise-linear", "--report-after-run"],
          "The option --report-after-run requires the --report option."),
     ],

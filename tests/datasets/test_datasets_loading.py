@@ -108,7 +108,12 @@ def test_fetch_of_some_sizes_and_of_what_is_gone(toy_registry, tmp_path, network
     (tmp_path / "raw" / "toy" / "small").unlink()
     with pytest.raises(DatasetUnavailable) as caught:
         datasets.fetch("toy", tmp_path, network=network)
-    for word in ("toy", f"{toy_registry.url}/small: HTTP 404", "2 more files", f"{tmp_path}/raw/toy/"):
+    for word in (
+        "toy",
+        f"{toy_registry.url}/small: HTTP 404",
+        "large, toy.t likewise",
+        f"{tmp_path}/raw/toy/",
+    ):
         assert word in str(caught.value)
 
 

@@ -32,6 +32,13 @@ COMMAND_LINES = sorted(
 )
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_that_are_read_plainly_show_no_expressions(page):
+    text = re.sub(r"<!--.*?-->|```.*?```|`[^`]*`", "", text_of(page), flags=re.DOTALL)
+    # Pages that consist of, or end with, a text of the root, which the expression names.
+    assert set(re.findall(r"\{\{ \w+", text)) <= {"{{ whole", "{{ opening"}
+
+
 def test_first_of_all_two_commands():
     main, test = blocks("README.md", "sh")[0].splitlines()
     assert main == "./run"

@@ -82,6 +82,11 @@ def leaving(problem, eps, time_limit):
     sys.exit("no licence")
 
 
+def interrupting(problem, eps, time_limit):
+    """Raise what Ctrl-C raises."""
+    raise KeyboardInterrupt
+
+
 def dying(problem, eps, time_limit):
     """End the process, as a fault in compiled code would, but in its first call on a few rows."""
     if problem.n >= 20:

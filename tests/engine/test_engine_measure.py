@@ -116,6 +116,7 @@ CONTENDERS = {
     "silent": (solver("nothing_returned"), "error", "returned NoneType, without alpha and bias"),
     "uncountable": (solver("uncountable"), "error", "'engine_solvers:uncountable' returned iterations: "),
     "leaving": (solver("leaving"), "error", r"SystemExit: no licence \(engine_solvers.py:\d+\)"),
+    "interrupting": (solver("interrupting"), "error", r"raised KeyboardInterrupt\(\)"),
     # Its changes to the problem do not affect the others or the certificate.
     "careless": (solver("careless"), "optimal", ""),
     "another-loss": (solver("another_loss"), "uncertified", "certificate failed"),

@@ -44,7 +44,8 @@ def test_a_file_that_is_no_table_is_named(tmp_path):
         list(csv.reader(["x" * (csv.field_size_limit() + 1)]))
 
 
-def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path):
+@pytest.mark.parametrize(("slots", "others"), [(1, 1), (1, 2), (2, 1)])
+def test_who_finds_no_slot_free_says_whom_it_waits_for(slots, others, tmp_path):
     waited = []
     taken = []
     told = threading.Event()
@@ -54,10 +55,10 @@ def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path):
         told.set()
 
     def second():
-        with any_lock(tmp_path, 1, waiting) as slot:
+        with any_lock(tmp_path, others, waiting) as slot:
             taken.append(slot)
 
-    with any_lock(tmp_path, 1) as slot:
+    with any_lock(tmp_path, slots) as slot:
         assert slot == 0
         other = threading.Thread(target=second)
         other.start()
@@ -65,6 +66,11 @@ def test_who_finds_no_slot_free_says_whom_it_waits_for(tmp_path):
         assert not taken
     other.join(60)
     assert [str(owner).split()[1] for owner in waited] == [str(os.getpid())] and taken == [0]
+
+
+def test_as_many_as_there_are_slots_run_side_by_side(tmp_path):
+    with any_lock(tmp_path, 2) as first, any_lock(tmp_path, 2) as second:
+        assert {first, second} == {0, 1}
 
 
 def test_slots_that_cannot_be_made_are_named(tmp_path):

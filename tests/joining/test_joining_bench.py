@@ -198,16 +198,18 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
 
 
-def test_a_script_hands_on_a_module_that_lies_beside_it(tmp_path):
+@pytest.mark.parametrize(("before", "given"), [("from beside import train", "train"), ("", "'beside:train'")])
+def test_a_script_hands_on_a_module_that_lies_beside_it(before, given, tmp_path):
     folder = tmp_path / "scripts"
     folder.mkdir()
     (folder / "beside.py").write_text(SOLVER)
+    (tmp_path / "beside.py").write_text("def train(problem, eps, time_limit):\n    pass\n")
     (folder / "script.py").write_text(
+        f"{before}\n"
         "import numpy as np\n"
-        "from beside import train\n"
         "from svmrepro.workflow.joining.bench_run import bench\n"
         "X = np.random.default_rng(0).normal(size=(60, 2))\n"
-        "table, _ = bench([train, 'libsvm'], {'mine': (X, np.sign(X[:, 0]))}, repeats=1)\n"
+        f"table, _ = bench([{given}, 'libsvm'], {{'mine': (X, np.sign(X[:, 0]))}}, repeats=1)\n"
         "print(*table.contender[table.seconds > 0], sep=', ')\n"
     )
     ended = ran(sys.executable, "scripts/script.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -51,10 +52,11 @@ def write_parquet(text: str, path: Path) -> None:
     pq.write_table(table.cast(pa.schema(fields, metadata=described)), path, compression="zstd")
 
 
-def read_parquet(path: Path) -> str:
-    """Return a file of `write_parquet` as CSV; any other file raises a StepError."""
+def read_parquet(path: Path, wanted: Callable[[str], bool] = lambda column: True) -> str:
+    """Return the wanted columns of a file of `write_parquet` as CSV; any other file raises a StepError."""
     try:
-        frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
+        columns = [column for column in pq.read_schema(path).names if wanted(column)]
+        frame = pd.read_parquet(path, columns=columns, dtype_backend="numpy_nullable")
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise StepError(f"{path}: is not a Parquet file: {' '.join(str(error).split())}") from None
     for column in frame.select_dtypes("boolean"):

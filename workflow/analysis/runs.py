@@ -11,10 +11,11 @@ import csv
 import io
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -447,27 +448,38 @@ def _kind(column: str) -> Kind | None:
 _FORM = FieldType(_kind, ("paper", *IDENTITY))
 
 
-def read_runs(files: Iterable[Path]) -> Runs:
-    """Read measurements, as CSV or Parquet; an impossible one, or a run twice, raises a StepError."""
-    return Runs(tuple(MeasuredRun(row) for path in files for row in read_rows(path, _REQUIRED, _FORM)))
+def _every(column: str) -> bool:
+    return True
 
 
-def _opened(path: Path) -> TextIO:
+def read_runs(files: Iterable[Path], wanted: Callable[[str], bool] = _every) -> Runs:
+    """Read measurements, as CSV or Parquet; an impossible one, or a run twice, raises a StepError.
+
+    Columns that are not ``wanted`` are left out, unread and unchecked.
+    """
+    rows = (row for path in files for row in read_rows(path, _REQUIRED, _FORM, wanted))
+    return Runs(tuple(map(MeasuredRun, rows)))
+
+
+def _opened(path: Path, wanted: Callable[[str], bool]) -> TextIO:
     if path.suffix != ".parquet":
         return path.open(newline="", encoding="utf-8")
     from svmrepro.workflow.analysis.parquet import read_parquet  # it loads pandas
 
-    return io.StringIO(read_parquet(path))
+    return io.StringIO(read_parquet(path, wanted))
 
 
 def read_rows(
-    path: Path, required: Sequence[str] = (), form: FieldType = field_types.ANY
+    path: Path,
+    required: Sequence[str] = (),
+    form: FieldType = field_types.ANY,
+    wanted: Callable[[str], bool] = _every,
 ) -> list[dict[str, str]]:
-    """Read one of this project's CSV files as rows of text, or the Parquet file written beside it.
+    """Read the wanted columns of one of this project's CSV files, or of the Parquet file written beside it.
 
     A file that lacks a required column or has an invalid row raises a StepError: ``file:line: column: what``.
     """
-    with reading_table(path), _opened(path) as handle:
+    with reading_table(path), _opened(path, wanted) as handle:
         reader = csv.reader(handle)
         columns = next(reader, [])
         lacking = [name for name in required if name not in columns]
@@ -475,14 +487,16 @@ def read_rows(
             raise StepError(f"{path}: no column '{lacking[0]}'")
         if len(set(columns)) < len(columns):
             raise StepError(f"{path}:1: two columns have the same name")
-        checks = {column: kind for column in columns if (kind := form.kind_of(column)) is not None}
+        chosen = [wanted(column) for column in columns]
+        kept = list(compress(columns, chosen))
+        checks = {column: kind for column in kept if (kind := form.kind_of(column)) is not None}
         rows: list[dict[str, str]] = []
         seen: set[tuple[str, ...]] = set()
         for fields in filter(None, reader):  # without empty lines
             where = f"{path}:{reader.line_num}"
             if len(fields) != len(columns):
                 raise StepError(f"{where}: {len(columns)} columns expected")
-            row = dict(zip(columns, fields, strict=True))
+            row = dict(zip(kept, compress(fields, chosen), strict=True))
             column = ""
             try:
                 for column, kind in checks.items():

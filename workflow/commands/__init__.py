@@ -44,7 +44,7 @@ COMMANDS = {
     "report": "write all tables and figures into one HTML file",
     "site": "write the results of one or more runs as static pages",
     "docs": "build the documentation site",
-    "texts": "write README, FINDINGS and five pages of docs/ with the reference runs' numbers",
+    "texts": "write README, FINDINGS and seven pages of docs/ with the reference runs' numbers",
     "test": "check format, lint and types, run the smoke scale with its check, and run all tests",
     "sums": "run the numerical tests under other orders of summation",
     "completion": "print the line that makes your shell complete these commands",

@@ -1,4 +1,4 @@
-"""Write README.md, FINDINGS.md and five pages of docs/ from their templates and the reference runs' numbers.
+"""Write README.md, FINDINGS.md and seven pages of docs/ from their templates and the reference runs' numbers.
 
 The work is done by `docs/sitekit/root_texts.py`. Also written are the table of keys in
 config/README.md, and the graph of the rules on the result site, from Snakemake's. The lines of pages written

@@ -17,7 +17,7 @@ from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.configuration.paths import MEASUREMENT_FILES, papers_in
 from svmrepro.workflow.judgement.claims import CLAIM_COLUMNS, CLAIM_FORM
-from svmrepro.workflow.judgement.reference_check import Entry, about, summarise
+from svmrepro.workflow.judgement.reference_check import Entry, about, is_read, summarise
 from svmrepro.workflow.statistics import Fit, Interval
 
 FitKey = tuple[str, str, str, str]
@@ -87,26 +87,28 @@ class ComparedRun:
         return replace(self, rows=[_on_data_of(entry, config) for entry in self.rows])
 
 
-def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
-    """Read the results of some papers from ``results/<scale>`` of a run, or ``results/reference/<scale>``."""
+def read_run(folder: Path, papers: Iterable[str], *, estimates: bool = True) -> ComparedRun:
+    """Read the results of some papers from ``results/<scale>`` of a run, or ``results/reference/<scale>``.
+
+    Without ``estimates``, fits and ratios are not read.
+    """
     wanted = list(papers)
     found = papers_in(folder)
     present = [paper for paper in wanted if paper in found]
     places = [folder / paper for paper in present]
-    files = {name: _files(places, f"{name}.csv") for name in ("fits", "ratios", "claims")}
+    names = ("fits", "ratios") if estimates else ()
+    files = {name: _files(places, f"{name}.csv") for name in (*names, "claims")}
     measurements = _files(places, *MEASUREMENT_FILES)
-    lacking = [
-        f"{paper}: no {name}" for paper in present for name in ("fits", "ratios") if paper not in files[name]
-    ]
+    lacking = [f"{paper}: no {name}" for paper in present for name in names if paper not in files[name]]
     fits: dict[FitKey, Fit] = {
         (paper, *key[:3]): fit
-        for paper, file in files["fits"].items()
+        for paper, file in files.get("fits", {}).items()
         for key, fit in read_fits([file]).items()
         if key[3] == MEASURED
     }
     ratios: dict[RatioKey, Interval] = {
         (paper, *key): ratio
-        for paper, file in files["ratios"].items()
+        for paper, file in files.get("ratios", {}).items()
         for key, ratio in read_ratios([file]).items()
     }
     claims = {
@@ -119,7 +121,7 @@ def read_run(folder: Path, papers: Iterable[str]) -> ComparedRun:
     described: dict[str, Mapping[str, Any]] = {}
     scales: dict[str, None] = {}
     for paper, file in measurements.items():
-        runs = read_runs([file])
+        runs = read_runs([file], is_read)
         entries += summarise(runs)
         described[paper] = about(runs)
         scales |= dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)

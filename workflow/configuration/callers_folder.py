@@ -45,9 +45,16 @@ def shown(path: Path) -> Path:
     return path if folder() == Path.cwd() else path.absolute()
 
 
-def find_modules(place: Path | None = None) -> None:
-    """Let this process and its steps import modules of a folder, by default the caller's."""
+def find_modules(place: Path | None = None, *, last: bool = False) -> None:
+    """Let this process and its steps import modules of a folder, by default the caller's.
+
+    It is searched first, or with ``last`` after the folders that are searched already.
+    """
     here = str(place or folder())
-    before = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != here]
-    sys.path[:] = [here, *(path for path in sys.path if path != here)]
-    os.environ["PYTHONPATH"] = os.pathsep.join([here, *before])
+    handed_on = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    for found in (sys.path, handed_on):
+        if not last:
+            found[:] = [here, *(path for path in found if path != here)]
+        elif here not in found:
+            found.append(here)
+    os.environ["PYTHONPATH"] = os.pathsep.join(handed_on)

@@ -100,6 +100,7 @@ def bench(
     folder = bench_folder.folder_of(sources, output)
     if isinstance(data, Mapping):
         sources = [bench_settings.store_arrays(name, data[name], folder / "arrays") for name in data]
+    callers_folder.find_modules(last=True)  # Python searches the folder of a script first
     for line in run_bench(Bench(names, sources, **plain), folder).failures:
         say(line)
     return BenchResult(pd.read_csv(folder / "table.csv"), (folder / "figure.png").absolute())
@@ -119,7 +120,6 @@ def _name_of(solver: Callable[..., Any]) -> str:
 def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
     """Check and measure a bench, and make its tables and figures; an invalid setting raises a StepError."""
     bench_settings.check_values(wanted)
-    callers_folder.find_modules()
     # Their errors come before anything is read.
     bench_settings.check_own_solvers(wanted)
     _hand_on_modules(wanted.solvers)
@@ -198,7 +198,8 @@ def _show(config: Config, folder: Path) -> list[Path]:
 
 
 def _measure_set(config: Path, experiment: str) -> None:
-    command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
+    # -P: `find_modules` has said where to look first, not in the current folder.
+    command = [sys.executable, "-P", "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
     command += ["--paper", PAPER, "--experiment", experiment, "--job", "all"]
     # To standard error: output of solvers does not belong to the table.
     process = subprocess.Popen(command, stdout=2)

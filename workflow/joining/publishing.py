@@ -67,7 +67,8 @@ def files_of(config: Config) -> dict[str, bytes]:
     except OSError as error:
         raise StepError(one_line(error)) from error
     runs = read_runs(measured)
-    machine = {"identity": machine_identity(runs), "machines": machine_records(runs)}
+    machines = machine_records(runs)
+    machine = {"identity": machine_identity(machines), "machines": machines}
     files[MACHINE] = (json.dumps(machine, indent=1, sort_keys=True) + "\n").encode()
     rows = pd.concat([typed(path.read_text(encoding="utf-8")) for path in measured], ignore_index=True)
     described = {

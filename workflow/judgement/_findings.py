@@ -31,6 +31,8 @@ class Finding:
     noise: float | None = None
     single: bool = False  # a ratio of seconds from one pair of runs
     bounded_by: str = "a time limit"  # why an interval is open at one end, if it is
+    # with ``at: largest``, the bound at a larger size, where a time limit stopped a run
+    later: Finding | None = None
 
     @property
     def interval(self) -> Interval | None:

@@ -66,14 +66,15 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
 
     If the time limit stopped one of them, its seconds until then bound the ratio on one side, and the
     interval is open on the other. The same applies if all runs of one of them are flagged, because their
-    seconds are upper bounds. With ``at: largest``, only sizes that both have solved count.
+    seconds are upper bounds. With ``at: largest``, only sizes that both have solved count; a bound at a
+    larger size is the finding's ``later``.
     """
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
-    bounded = quantity == CPU and spec.get("at") != "largest"
+    largest = spec.get("at") == "largest"
 
-    def look(name: str, row: SizeRow) -> Interval | str:
+    def look(name: str, row: SizeRow, *, bounded: bool = True) -> Interval | str:
         if missing := results.why_any_missing(name, (below, above), row):
-            bound = _bound_of_ratio(results, name, row, above, below) if bounded else None
+            bound = bounded and quantity == CPU and _bound_of_ratio(results, name, row, above, below)
             return bound or missing
         found = results.ratio(name, row.size, above, below, quantity)
         if found is None:
@@ -89,17 +90,22 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         found = printed.ratio_of(results.numbers, name, row.n_paper, above, below)
         return None if found is None else found.value
 
-    findings = _by_size(results, spec, (), look, paper=paper, own=True)
+    findings = _by_size(results, spec, (), partial(look, bounded=not largest), paper=paper, own=True)
     if quantity != CPU:
         return findings
+    every = _by_size(results, {**spec, "at": "each"}, (), look, paper=paper, own=True) if largest else []
+    later = {item.experiment: item for item in every if item.interval is not None}
 
     def described(item: Finding) -> Finding:
         if item.interval is None or item.n is None:
             return item
+        after = later.get(item.experiment)
+        after = after if after is not None and (after.n or 0) > item.n else None
         single = len(results.ratio_values(item.experiment, item.n, above, below, quantity)) == 1
         both = groups(item.experiment, item.n)
         flagged = all(each.solved for each in both) and any(each.all_flagged for each in both)
-        return replace(item, single=single, bounded_by="flagged runs" if flagged else item.bounded_by)
+        bounded_by = "flagged runs" if flagged else item.bounded_by
+        return replace(item, single=single, bounded_by=bounded_by, later=after)
 
     return [described(item) for item in findings]
 

@@ -51,6 +51,12 @@ LIMITED = ("time_limit", "memory_limit")
 """Statuses that a slower or smaller machine explains at larger sizes, but not at a contender's smallest."""
 
 
+_ALSO_READ = (
+    "point", "repeat", "scale", "status", "certificate.passed", "flagged", "cpu_seconds", "time", "protocol",
+)  # fmt: skip
+_READ = frozenset((*PROBLEM, *SETTING, *RESULTS, *PATH, *_ALSO_READ))
+_SETTING_GROUPS = ("kernel.", "options.", "encoding")
+
 Entry = Mapping[str, Any]
 """One problem, seed and contender of a run, as `summarise` returns it."""
 
@@ -81,6 +87,11 @@ class ReferenceCheck:
         return f"{', '.join(equal)}: same machine and libraries, equality; the others: {elsewhere}"
 
 
+def is_read(column: str) -> bool:
+    """Whether `summarise` or `about` reads a column of the measurements, or it identifies a run."""
+    return column in _READ or column.startswith((*_SETTING_GROUPS, "machine."))
+
+
 def summarise(runs: Runs) -> list[dict[str, Any]]:
     """Summarise each row and contender: identifying fields, settings, status and counts.
 
@@ -103,11 +114,7 @@ def _weight(run: MeasuredRun) -> int:
 
 
 def _entry(run: MeasuredRun) -> dict[str, Any]:
-    more = {
-        name: text
-        for name, text in run.fields.items()
-        if name.startswith(("kernel.", "options.", "encoding")) and text
-    }
+    more = {name: text for name, text in run.fields.items() if name.startswith(_SETTING_GROUPS) and text}
     counts = {name: value for name in (*RESULTS, *PATH) if (value := run.number(name)) is not None}
     setting = {**{name: run.fields.get(name, "") for name in SETTING}, **more}
     return {
@@ -126,10 +133,10 @@ def _value(text: str) -> str:
     return text
 
 
-def machine_identity(runs: Runs) -> dict[str, str]:
+def machine_identity(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Return what defines "same hardware and lock": processor, BLAS, versions of Python and the libraries.
 
-    Empty if there are no runs, or if they come from machines that differ in any of these.
+    Empty if there are no machine records, or if they differ in any of these.
     """
     names = ("cpu", "cpu_id", "blas", "python")
     identities = {
@@ -138,7 +145,7 @@ def machine_identity(runs: Runs) -> dict[str, str]:
             for name, text in record.items()
             if name in names or (name.startswith("versions.") and not name.endswith(".svmrepro"))
         )
-        for record in machine_records(runs)
+        for record in records
     }
     return dict(identities.pop()) if len(identities) == 1 else {}
 
@@ -146,23 +153,22 @@ def machine_identity(runs: Runs) -> dict[str, str]:
 def machine_records(runs: Runs) -> list[dict[str, str]]:
     """Return the distinct machine records of the runs, complete with memory, commit and so on."""
     found = {
-        tuple(
-            (name.removeprefix("machine."), text)
-            for name, text in sorted(run.fields.items())
-            if text and name.startswith("machine.")
-        )
+        tuple((name, text) for name, text in run.fields.items() if name.startswith("machine.") and text)
         for run in runs.runs
         if run.solved
     }
-    return [dict(record) for record in sorted(found)]
+    # The same record may have its columns in another order, or empty ones, in another file.
+    records = {tuple(sorted((name.removeprefix("machine."), text) for name, text in each)) for each in found}
+    return [dict(record) for record in sorted(records)]
 
 
 def about(runs: Runs) -> dict[str, Any]:
     """Return when, where and how the runs of one paper were measured, for a record."""
     measured = [run for run in runs.runs if run.number("cpu_seconds") is not None]
+    machines = machine_records(runs)
     return {
-        "machine": machine_identity(runs),
-        "machines": machine_records(runs),
+        "machine": machine_identity(machines),
+        "machines": machines,
         "measured": max((run.fields.get("time", "") for run in measured), default=""),
         "protocols": sorted({run.protocol for run in measured}),
         "runs": {"measured": len(measured), "flagged": sum(run.flagged for run in runs.runs)},

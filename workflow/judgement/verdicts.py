@@ -11,7 +11,8 @@ A rule is applied to intervals, not points:
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
 * *not measured here* - with the reason.
 
-Where the time limit stopped a run, the interval of a ratio of seconds has one end only.
+Where the time limit stopped a run, the interval of a ratio of seconds has one end only. A ratio at the
+largest size that both have solved gives way to such an interval at a larger size, if that violates the rule.
 
 A claim may have several findings (experiments, sizes). With ``over: all`` (the default) every finding must
 satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
@@ -102,7 +103,9 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
     if not known:
         return UNMEASURED, "none of its experiments is part of this configuration", ()
     spec = {**claim.quantity, "experiments": known}
-    findings = [_qualified(claim, results, item) for item in CLAIM_QUANTITIES[spec["kind"]][0](results, spec)]
+    findings = [
+        _that_counts(claim, results, item) for item in CLAIM_QUANTITIES[spec["kind"]][0](results, spec)
+    ]
     found = combined_verdict(claim, findings)
     noise = noise_verdict(claim, findings)
     bent = f"{BENT}{noise}, but the points do not lie on a line" if noise else ""
@@ -119,6 +122,15 @@ def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
     if not findings:
         return UNASKED, ""
     return combined_verdict(claim, findings), _statement(claim, findings)
+
+
+def _that_counts(claim: Claim, results: Results, finding: Finding) -> Finding:
+    """Return a finding, marked, or in its place the bound at a larger size if that violates the rule."""
+    if finding.later is not None:
+        later = _qualified(claim, results, finding.later)
+        if _finding_verdict(claim, later) == FAILS:
+            return later
+    return _qualified(claim, results, finding)
 
 
 def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:

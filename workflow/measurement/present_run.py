@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import mmap
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from time import monotonic
 from typing import Any
 
 #: Bytes of the shared memory, of which a call fills a few thousand.
@@ -42,7 +42,7 @@ class PresentRun:
     def calling(self, warming: bool = False) -> Iterator[None]:
         """Share the call of the solver of ``line`` until the block ends, normally or by an exception."""
         own = ":" in self.line.get("solver", "")
-        text = json.dumps(asdict(Call(time.monotonic(), own, warming, self.line))).encode() + b"\n"
+        text = json.dumps(asdict(Call(monotonic(), own, warming, self.line))).encode() + b"\n"
         self._memory[1 : 1 + len(text)] = text
         self._memory[0] = True
         try:

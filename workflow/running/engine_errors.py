@@ -19,6 +19,11 @@ from svmrepro.workflow.graph.plan import Plan
 def explain(text: str, plan: Plan, settings: argparse.Namespace) -> str:
     """Describe an error of Snakemake in one line; ``settings`` are the options of the command."""
     text = text.removeprefix("WorkflowError:").strip()
+    if text.startswith("Traceback"):
+        text = text.splitlines()[-1]  # the error itself
+    threads = re.search(r'Resource\("_cores", (".*")\) of type', text)
+    if threads:
+        return f"--set-threads: {threads[1]} is not a number of threads"
     missing = re.search(r"No rule to produce (.+?) \(if you use input functions", text)
     if missing:
         known = nearest_file(missing[1], plan.files())

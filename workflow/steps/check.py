@@ -47,7 +47,14 @@ from svmrepro.workflow.judgement.claims import (
     clocked_claims,
     tally,
 )
-from svmrepro.workflow.judgement.reference_check import ReferenceCheck, about, compare, summarise
+from svmrepro.workflow.judgement.reference_check import (
+    Entry,
+    ReferenceCheck,
+    about,
+    compare,
+    is_read,
+    summarise,
+)
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps._command_line import run_step
 
@@ -58,25 +65,26 @@ WIDTH = 110
 def run(config: Config, *, write_reference: bool = False) -> int:
     """Run the check; return the exit code."""
     verdicts = {name: _verdicts(config, paper) for name, paper in config.papers.items()}
-    for name, rows in verdicts.items():
-        print(_printed(config.papers[name].title, rows))
+    for name, found in verdicts.items():
+        print(_printed(config.papers[name].title, found))
     print(_undecided(verdicts))
-    runs = {
-        name: read_runs(paths.measurements(config, name, each) for each in paper.experiments)
-        for name, paper in config.papers.items()
-    }
+    described: dict[str, Any] = {}
+    rows: list[Entry] = []
+    for name, paper in config.papers.items():
+        runs = read_runs((paths.measurements(config, name, each) for each in paper.experiments), is_read)
+        described[name] = about(runs)
+        rows += summarise(runs)
     record: dict[str, Any] = {
         "scale": config.scale,
-        "papers": {name: about(each) for name, each in runs.items()},
+        "papers": described,
         "claims": _claims(verdicts, "verdict"),
         "claims_on_paper": _claims(verdicts, "on_paper"),
     }
     reference = paths.reference(config)
     outcome: ReferenceCheck | None = None
     if reference.is_dir() and not write_reference:
-        rows = [row for each in runs.values() for row in summarise(each)]
         outcome = compare(
-            read_run(reference, config.papers).record,
+            read_run(reference, config.papers, estimates=False).record,
             {**record, "rows": rows},
             clocked=clocked_claims(config),
             complete=config.require_complete,

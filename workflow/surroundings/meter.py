@@ -7,10 +7,10 @@ import gc
 import os
 import resource
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import psutil
@@ -93,7 +93,7 @@ class Meter:
         # Linux already includes guest time in user time.
         busy -= getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         own = self._process.cpu_times()
-        return busy, own.user + own.system, stolen, time.perf_counter()
+        return busy, own.user + own.system, stolen, perf_counter()
 
 
 @contextmanager

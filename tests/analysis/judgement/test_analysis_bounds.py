@@ -44,6 +44,23 @@ def test_a_time_limit_bounds_a_ratio(quantity, rule, verdict):
     assert judge(asked, stopped()).verdict == verdict
 
 
+@pytest.mark.parametrize(("rule", "verdict"), [({"at-least": 2}, FAILS), ({"at-most": 4}, HOLDS)])
+def test_a_bound_at_a_larger_size_counts_if_it_violates_the_rule(rule, verdict):
+    # Three times as fast at the smaller size, and stopped at the larger one.
+    runs = [
+        run("set", name, 500, repeat=at, cpu_seconds=seconds)
+        for at in range(3)
+        for name, seconds in (("svmlight", 3.0), ("svmperf", 1.0))
+    ]
+    runs += [run("set", "svmlight", 1000, repeat=at, cpu_seconds=1.0) for at in range(3)]
+    runs.append(run("set", "svmperf", 1000, **STOPPED))
+    measured = with_ratios(results(runs, replace(experiment("set"), sizes=(500, 1000))), "set")
+    asked = claim(quantity=SLOW | {"at": "largest"}, rule=rule, unit="x", scales=("default",))
+    judged = judge(asked, measured)
+    size = "1,000: at most 0.0" if verdict == FAILS else "500: 3x"
+    assert judged.verdict == verdict and judged.measured.startswith(f"set, n = {size}")
+
+
 def test_a_bound_is_told_as_one():
     judged = judge(claim(quantity=SLOW, unit="x", scales=("default",)), stopped())
     (found,) = record(judged)["findings"]

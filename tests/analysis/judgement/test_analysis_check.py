@@ -7,13 +7,13 @@ import analysis_support as synthetic
 import pandas as pd
 import pytest
 from curve_support import run
-from svmrepro.workflow.analysis.runs import Runs
+from svmrepro.workflow.analysis.runs import Runs, read_runs
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import NO_RESULT
 from svmrepro.workflow.judgement.claims import clocked_claims
-from svmrepro.workflow.judgement.reference_check import compare, summarise
+from svmrepro.workflow.judgement.reference_check import about, compare, is_read, summarise
 from svmrepro.workflow.steps import check
 
 RESULTS_ROW = "adult-linear n = 1605, smo"
@@ -74,6 +74,22 @@ def write_reference(config, folder, paper=synthetic.PAPER, **changed):
 def holding(name):
     """Return the change of a table of claims by which one claim holds."""
     return lambda table: table.assign(verdict=table["verdict"].where(table["id"] != name, "holds"))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_the_columns_that_are_read_suffice_for_the_comparison(full, record, suffix):
+    file = (paths.results(full) / synthetic.PAPER / "measurements").with_suffix(suffix)
+    whole, read = read_runs([file]), read_runs([file], is_read)
+    assert about(read) == about(whole) and summarise(read) == summarise(whole)
+    left_out = whole.runs[0].fields.keys() - read.runs[0].fields.keys()
+    assert left_out >= {"wall_seconds", "certificate.gap"}
+
+
+def test_exponents_and_ratios_of_the_reference_are_not_read(full, record, reference):
+    write_reference(full, reference)
+    for name in ("fits", "ratios"):
+        (reference / synthetic.PAPER / f"{name}.csv").write_text("malformed")
+    assert check.run(full) == 0
 
 
 def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, reference):

@@ -197,7 +197,20 @@ def test_a_host_that_refuses_connections_costs_one_attempt(site):
     with pytest.raises(DatasetUnavailable) as caught:
         fetch_entry(make_entry("\n".join(files), subsets="[t0]"), site.folder, network=site.network)
     assert "connection refused" in str(caught.value)
-    assert "9 more files likewise" in str(caught.value)
+    assert f"; {', '.join(f't{i}' for i in range(1, 10))} likewise; " in str(caught.value)
+
+
+def test_every_file_that_a_mirror_lacks_or_has_wrong_is_named(site):
+    mirror = site.mirror(CONTENT)
+    for name in ("t2", "t3"):
+        (mirror / "toy" / name).write_text("+1 1:1\n")
+    files = [toy_file(CONTENT, f"{site.server.url}/t{i}", name=f"t{i}") for i in range(4)]
+    with pytest.raises(DatasetUnavailable) as caught:
+        fetch_entry(make_entry("\n".join(files), subsets="[t0]"), site.folder, mirror, network=site.network)
+    said = str(caught.value)
+    for name, why in (("t0", "No such file or directory"), ("t2", "7 bytes where ")):
+        assert f"{name}: mirror {mirror}/toy/{name}: {why}" in said
+    assert "; t1, t3 likewise; " in said
 
 
 def unresolved(*_, **__):

@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -174,6 +175,22 @@ def test_a_call_without_an_answer_ends_the_test(solver: Any, last: str, solved: 
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.parametrize(
+    ("code", "last"),
+    [
+        ("import time\ntime.sleep(3600)", "time       import: did not return within the deadline of 2 s"),
+        ("import os\nos._exit(3)", "result     import: ended its process (exit code 3)"),
+    ],
+)
+def test_an_import_that_does_not_return_ends_the_test(
+    code: str, last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stuck.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    (failed,) = check("stuck:fit", deadline=2.0).findings
+    assert str(failed) == f"FAILED {last}; the test ends here"
+
+
 def test_every_check_has_a_bad_solver() -> None:
     assert {failing for _, failing, _ in BAD.values()} == set(CHECKS)
 
@@ -282,9 +299,34 @@ def test_a_call_keeps_the_working_directory_and_ends_a_process_that_it_forks(tmp
     assert Path.cwd() == folder and codes == [1]
 
 
-def test_what_is_no_exception_is_an_error_of_the_solver():
+@pytest.mark.parametrize("error", [GeneratorExit("panic"), KeyboardInterrupt("panic")])
+def test_what_is_no_exception_is_an_error_of_the_solver(error):
     def solver(problem, eps, time_limit):
-        raise GeneratorExit("panic")
+        raise error
 
-    with pytest.raises(user_functions.UserSolverError, match=r"^the solver raised GeneratorExit\('panic'\)$"):
+    said = rf"^the solver raised {type(error).__name__}\('panic'\)$"
+    with pytest.raises(user_functions.UserSolverError, match=said):
         user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+
+
+def test_a_solver_that_replaces_the_clocks_of_its_process_is_timed_all_the_same(monkeypatch):
+    def solver(problem, eps, time_limit):
+        began, clock = time.thread_time(), time.thread_time
+        for name in ("process_time", "perf_counter"):
+            monkeypatch.setattr(time, name, lambda: 0.0)
+        while clock() - began < 0.05:
+            pass
+        return SimpleNamespace(alpha=np.zeros(2), bias=0.0)
+
+    found = user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+    assert min(found.cpu_seconds, found.wall_seconds) > 0.04
+
+
+def test_ctrl_c_is_no_error_of_the_solver():
+    def solver(problem, eps, time_limit):
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+    assert signal.getsignal(signal.SIGINT) is before
