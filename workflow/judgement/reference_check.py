@@ -146,15 +146,12 @@ def machine_identity(runs: Runs) -> dict[str, str]:
 def machine_records(runs: Runs) -> list[dict[str, str]]:
     """Return the distinct machine records of the runs, complete with memory, commit and so on."""
     found = {
-        tuple(
-            (name.removeprefix("machine."), text)
-            for name, text in sorted(run.fields.items())
-            if text and name.startswith("machine.")
-        )
+        frozenset(each for each in run.fields.items() if each[1] and each[0].startswith("machine."))
         for run in runs.runs
         if run.solved
     }
-    return [dict(record) for record in sorted(found)]
+    records = sorted(map(sorted, found))
+    return [{name.removeprefix("machine."): text for name, text in record} for record in records]
 
 
 def about(runs: Runs) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import shutil
@@ -11,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from svmrepro.workflow.analysis.parquet import read_parquet
 from svmrepro.workflow.analysis.runs import read_rows
 from svmrepro.workflow.analysis.tidy import join_pieces
 from svmrepro.workflow.configuration import Config, load_config, paths
@@ -75,7 +72,7 @@ def _measured(folders: Sequence[Path]) -> dict[str, dict[str, list[_Rows]]]:
             raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
         for file in files:
             experiments: dict[str, _Rows] = defaultdict(list)
-            for row in csv.DictReader(io.StringIO(read_parquet(file))):
+            for row in read_rows(file):
                 experiments[row["experiment"]].append(row)
             pieces = found.setdefault(file.parent.name, {})
             for name, rows in experiments.items():
