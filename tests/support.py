@@ -14,12 +14,13 @@ from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, Measuremen
 
 PROJECT = Path(__file__).resolve().parents[1]
 
+_TEXTS = [each.name for each in msgspec.structs.fields(Measurement) if each.type is str]
+
 
 def measurement(**fields: Any) -> dict[str, Any]:
     """Return all fields of a record of a solved run without numbers."""
-    texts = [each.name for each in msgspec.structs.fields(Measurement) if each.type is str]
     return {
-        **dict.fromkeys(texts, "x"),
+        **dict.fromkeys(_TEXTS, "x"),
         **dict.fromkeys(
             ("n_paper", "seed", "time_limit", "memory_limit_mb", "encoding", "axis", "point", "package")
         ),

@@ -255,7 +255,8 @@ class Numbers:
         return rows
 
     def _read_table(self, path: Path) -> pd.DataFrame:
-        return pd.read_csv(self._file(path), dtype=str, keep_default_na=False)
+        # As objects, of which pandas selects rows faster than of its strings.
+        return pd.read_csv(self._file(path), dtype=object, keep_default_na=False)
 
     def _read_parquet(self, paper: str) -> pd.DataFrame:
         return pd.read_parquet(

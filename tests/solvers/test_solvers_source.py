@@ -166,9 +166,8 @@ def test_an_import_that_cannot_be_followed_is_refused(copied: Path) -> None:
 
 def test_exponential_to_two_ulp() -> None:
     @njit
-    def apply(x, out):
-        out[:] = x
-        exponentials(out, x.size)
+    def apply(values):
+        exponentials(values, values.size)
 
     rng = np.random.default_rng(0)
     x = np.concatenate(
@@ -180,11 +179,10 @@ def test_exponential_to_two_ulp() -> None:
             [0.0, -0.0, -708.0],
         ]
     )
-    out = np.empty_like(x)
-    apply(x, out)
+    out = x.copy()
+    apply(out)
     exact = np.array([math.exp(v) for v in x])
     assert (np.abs(out - exact) / np.spacing(exact)).max() <= 2.0
     far = np.array([-709.0, -800.0, -1e300, -np.inf])
-    held = np.empty(4)
-    apply(far, held)
-    assert held == pytest.approx(np.exp(-708.0), rel=1e-12)
+    apply(far)
+    assert far == pytest.approx(np.exp(-708.0), rel=1e-12)

@@ -55,13 +55,19 @@ def write_parquet(text: str, path: Path) -> None:
 def read_parquet(path: Path, wanted: Callable[[str], bool] = lambda column: True) -> str:
     """Return the wanted columns of a file of `write_parquet` as CSV; any other file raises a StepError."""
     try:
-        columns = [column for column in pq.read_schema(path).names if wanted(column)]
-        frame = pd.read_parquet(path, columns=columns, dtype_backend="numpy_nullable")
+        table = pq.read_table(path, columns=[each for each in pq.read_schema(path).names if wanted(each)])
+        # As strings, truth values are true and false.
+        columns = [
+            (each.cast(pa.string()) if pa.types.is_boolean(each.type) else each).to_pylist()
+            for each in table.columns
+        ]
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise StepError(f"{path}: is not a Parquet file: {' '.join(str(error).split())}") from None
-    for column in frame.select_dtypes("boolean"):
-        frame[column] = frame[column].map({True: "true", False: "false"}, na_action="ignore")
-    return str(frame.to_csv(index=False, lineterminator="\n"))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.column_names)
+    writer.writerows(zip(*columns, strict=True))
+    return out.getvalue()
 
 
 def _described(column: str) -> dict[str, str]:

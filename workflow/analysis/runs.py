@@ -79,12 +79,12 @@ class MeasuredRun:
         """Label of the contender within its experiment."""
         return self.fields["contender"]
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of training examples."""
         return int(self.fields["n"])
 
-    @property
+    @cached_property
     def point(self) -> float | None:
         """Value on the experiment's axis; None without an axis, or if the run stands for all points."""
         return self.number("point")
@@ -94,7 +94,7 @@ class MeasuredRun:
         """One of the statuses of `svmrepro.workflow.journal.journal_line`."""
         return self.fields["status"]
 
-    @property
+    @cached_property
     def flagged(self) -> bool:
         """Whether the seconds of this run are doubtful (other load on the machine)."""
         return self.fields["flagged"].lower() in ("true", "1")
@@ -104,7 +104,7 @@ class MeasuredRun:
         """Whether the run ended at an optimum confirmed by its certificate."""
         return self.status == "optimal" and self.fields.get("certificate.passed", "").lower() in ("true", "1")
 
-    @property
+    @cached_property
     def pair(self) -> tuple[str, str, str]:
         """Process, seed and repeat: two runs must share these for their ratio to be formed."""
         return (self.fields.get("run_id", ""), self.fields.get("seed", ""), self.fields["repeat"])
@@ -130,21 +130,25 @@ class MeasuredRun:
         """Protocol of timing: its version, and the settings that affect seconds."""
         return self.fields.get("protocol") or "1"
 
-    @property
+    @cached_property
     def conditions(self) -> Conditions:
         """What seconds must share to be compared: hardware and protocol of timing."""
         return self.hardware, self.protocol
 
+    @cached_property
+    def work(self) -> float | None:
+        """The counted work, the sum of its terms; None if there are none."""
+        terms = [term for each in WORK_TERMS if (term := self.number(each)) is not None]
+        return sum(terms) if terms else None
+
     def number(self, column: str) -> float | None:
         """Return the number in a column; None if it is empty or absent.
 
-        Values in ``info`` that are not numbers give None, too. `work` is the sum of its terms. `RELATIVE_GAP`
-        is a quotient, and None if the objective is 0.
+        Values in ``info`` that are not numbers give None, too. `WORK` is no column of its own.
+        `RELATIVE_GAP` is a quotient, and None if the objective is 0.
         """
         if column == WORK:
-            terms = [self.number(term) for term in WORK_TERMS]
-            present = [term for term in terms if term is not None]
-            return sum(present) if present else None
+            return self.work
         if column == RELATIVE_GAP:
             gap, primal = self.number("certificate.gap"), self.number("certificate.primal")
             ratio = gap / abs(primal) if gap is not None and primal else None
@@ -273,6 +277,14 @@ class Runs:
         return {key: Group(tuple(runs), self.timing_conditions.get(key[0])) for key, runs in grouped.items()}
 
     @cached_property
+    def _keys(self) -> Mapping[str, list[tuple[str, int, float | None]]]:
+        """Contender, size and point of the groups of each experiment."""
+        found: dict[str, list[tuple[str, int, float | None]]] = {}
+        for name, contender, n, point in self._groups:
+            found.setdefault(name, []).append((contender, n, point))
+        return found
+
+    @cached_property
     def timing_conditions(self) -> Mapping[str, Conditions]:
         """Return hardware and protocol whose seconds count, for each experiment that ran under several.
 
@@ -302,16 +314,16 @@ class Runs:
 
     def sizes(self, experiment: str) -> tuple[int, ...]:
         """Return the sizes, ascending."""
-        return tuple(sorted({n for name, _, n, _ in self._groups if name == experiment}))
+        return tuple(sorted({n for _, n, _ in self._keys.get(experiment, ())}))
 
     def points(self, experiment: str) -> tuple[float, ...]:
         """Return the points of the axis, ascending; empty if the experiment has no axis."""
-        found = {point for name, _, _, point in self._groups if name == experiment}
+        found = {point for _, _, point in self._keys.get(experiment, ())}
         return tuple(sorted(point for point in found if point is not None))
 
     def contenders(self, experiment: str) -> tuple[str, ...]:
         """Return the contenders in order of appearance."""
-        return tuple(dict.fromkeys(label for name, label, _, _ in self._groups if name == experiment))
+        return tuple(dict.fromkeys(label for label, _, _ in self._keys.get(experiment, ())))
 
     def series(self, experiment: str, contender: str, quantity: str) -> dict[float, list[float]]:
         """Return size -> values of the repeats, for `power_law.fit_power_law`, omitting sizes without values.

@@ -110,7 +110,7 @@ def to_csv(rows: Sequence[Mapping[str, object]], leading: Sequence[str] = LEADIN
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns := [*leading, *plain, *dotted])
-    writer.writerows([row.get(name, "") for name in columns] for row in rows)
+    writer.writerows(map(row.get, columns) for row in rows)
     return out.getvalue()
 
 

@@ -153,13 +153,12 @@ def machine_identity(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def machine_records(runs: Runs) -> list[dict[str, str]]:
     """Return the distinct machine records of the runs, complete with memory, commit and so on."""
     found = {
-        tuple((name, text) for name, text in run.fields.items() if name.startswith("machine.") and text)
+        frozenset(each for each in run.fields.items() if each[1] and each[0].startswith("machine."))
         for run in runs.runs
         if run.solved
     }
-    # The same record may have its columns in another order, or empty ones, in another file.
-    records = {tuple(sorted((name.removeprefix("machine."), text) for name, text in each)) for each in found}
-    return [dict(record) for record in sorted(records)]
+    records = sorted(map(sorted, found))
+    return [{name.removeprefix("machine."): text for name, text in record} for record in records]
 
 
 def about(runs: Runs) -> dict[str, Any]:

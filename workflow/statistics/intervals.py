@@ -8,6 +8,7 @@ Zou and Donner 2008, Construction of confidence limits about effect measures, *S
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -161,7 +162,7 @@ def median_interval(values: Sequence[float]) -> Interval:
         raise ValueError("no values")
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     count = ordered.size
-    median = float(np.median(ordered))
+    median = float(statistics.median(ordered))
     if count == 1:
         return Interval(median)
     if ordered[0] == ordered[-1]:

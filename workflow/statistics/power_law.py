@@ -45,6 +45,7 @@ Hesterberg 2015, What Teachers Should Know About the Bootstrap, *Am. Stat.* 69(4
 from __future__ import annotations
 
 import math
+import statistics
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -122,7 +123,7 @@ def fit_power_law(
         return Fit(None, None, m, n_min, n_max, METHOD_NONE, note)
 
     x = np.log(np.asarray(sizes, dtype=np.float64))
-    y = np.array([math.log(float(np.median(values))) for values in usable.values()])
+    y = np.array([math.log(statistics.median(values)) for values in usable.values()])
     centred = x - x.mean()
     spread = float(centred @ centred)
     slope = float(centred @ y) / spread
@@ -164,7 +165,7 @@ def noise_of_slope(
     if m < 3 or freedom < 1:
         return None
     pooled = sum(float(((values - values.mean()) ** 2).sum()) for values in logs.values()) / freedom
-    x, y = np.array(list(logs)), np.array([float(np.median(values)) for values in logs.values()])
+    x, y = np.array(list(logs)), np.array([statistics.median(values) for values in logs.values()])
     centred = x - x.mean()
     weights = centred / float(centred @ centred)
     # a median of three values or more has at most pi / 2 times the variance of their mean
@@ -222,6 +223,8 @@ def _repeat_deviations(
         if count < 2:
             continue
         logs = np.log(values)
-        drawn = np.median(logs[rng.integers(0, count, size=(draws, count))], axis=1)
-        total += weight * math.sqrt(count / (count - 1)) * (drawn - np.median(logs))
+        drawn = np.sort(logs[rng.integers(0, count, size=(draws, count))], axis=1)
+        # np.median takes up to four times as long.
+        medians = (drawn[:, (count - 1) // 2] + drawn[:, count // 2]) / 2
+        total += weight * math.sqrt(count / (count - 1)) * (medians - statistics.median(logs))
     return total
