@@ -95,6 +95,8 @@ _SAMPLE = 20_000
 _DOUBT = 1e-6  # 1 - the confidence of statements about a sample
 _FEWEST = 20  # examples of a quick sample
 _QUICK = 4e6  # kernel values or stored entries that take a few hundredths of a second to judge
+_EXACT = 2**24  # kernel values whose rounding errors can be kept in about a second
+_NEGLIGIBLE = 1e-10  # error of an output for which they never are
 _QUICK_TERMS = 1e9  # likewise, products of entries
 
 
@@ -312,6 +314,15 @@ def _certify_kkt(
     else:
         g = kernel_sums(kernel, problem.X, problem.X, signed)
     seen = _Margins(problem, solution, slice(None), g)
+    uncertain = seen.error.max() > max(0.5 * seen.violation(seen.m), _NEGLIGIBLE)
+    if v is None and uncertain and problem.n * np.count_nonzero(signed) <= _EXACT:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if gram is not None:
+                g = matrix_sums(kernel, problem.X, gram, signed, exact=True)
+            else:
+                g = kernel_sums(kernel, problem.X, problem.X, signed, exact=True)
+        if np.isfinite(g.value).all() and np.isfinite(g.error).all():  # else halving has overflowed
+            seen = _Margins(problem, solution, slice(None), g)
     r = exact_sum(signed) if problem.bias else 0.0
     gap = float(seen.gaps().sum()) + (_repair(problem, alpha, seen, r) if r else 0.0)
     found = _by_margins(problem, solution, seen, r, gap * (1.0 + 1e-12))
