@@ -83,11 +83,12 @@ def solve(
         of a ``Start``, such as ``end`` of another solution, must be of these examples and this kernel: it is
         not checked, and computed again only if its rounding errors could matter.
     verify : bool, "auto" or None
-        Whether to check a result reported as optimal by :func:`~svmrepro.solvers.certify`, after the clock
-        has stopped. If the check fails, the status becomes ``stalled``; if False, where rounding errors could
-        hide a violation. "auto" checks all examples if that is quick, or if rounding could matter; otherwise
-        the KKT conditions at a sample of them, or at all if the kernel is linear. A gap that is long to
-        compute, and examples on a cluster, are not checked. None leaves all this to the caller.
+        Whether to check a result by :func:`~svmrepro.solvers.certify`, after the clock has stopped. If a
+        solver reports it as optimal and the check fails, the status becomes ``stalled``; and the reverse, if
+        all examples are checked. Without a check, ``stalled`` is also what rounding errors could make wrong.
+        "auto" checks all examples if that is quick, or if rounding could matter; otherwise the KKT conditions
+        at a sample of them, or at all if the kernel is linear. A gap that is long to compute, and examples on
+        a cluster, are not checked. None leaves all this to the caller.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -149,24 +150,24 @@ def _prepare(solver: Solver, problem: Problem, eps: float, options: dict[str, An
 def verified(
     problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str | None
 ) -> Solution:
-    """Return a solution, ``stalled`` if the certificate refuses it; see ``verify`` of :func:`solve`."""
-    if solution.status != OPTIMAL or verify is None:
+    """Return a solution, ``optimal`` or ``stalled`` as the certificate finds; see ``verify`` of `solve`."""
+    if solution.status not in (OPTIMAL, STALLED) or verify is None:
         return solution
     if not verify:
-        return solution if _known(problem, solution, eps) else dataclasses.replace(solution, status=STALLED)
+        known = solution.status == OPTIMAL and _known(problem, solution, eps)
+        return dataclasses.replace(solution, status=OPTIMAL if known else STALLED)
     from svmrepro.solvers.certificate import certify, quick_sample, worth_verifying
 
     sample = None
     if verify == "auto" and not worth_verifying(problem, solution, eps):
         sample = quick_sample(problem, solution)
-        if sample is None:
+        if sample is None or solution.status == STALLED:
             return solution
     try:
-        if certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor):
-            return solution
+        passes = certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor)
     except ValueError:  # such as a multiplier that is not finite, or outside its box
-        pass
-    return dataclasses.replace(solution, status=STALLED)
+        passes = False
+    return dataclasses.replace(solution, status=OPTIMAL if passes else STALLED)
 
 
 def _known(problem: Problem, solution: Solution, eps: float) -> bool:
