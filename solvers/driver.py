@@ -32,6 +32,7 @@ _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
 _FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
+_ROUNDED = 4.0 * float(np.finfo(float).eps)  # relative error of a term: kernel value, product and sum
 _NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
 
 Progress = Callable[[float, int, float], None]
@@ -188,7 +189,7 @@ def _known(problem: Problem, solution: Solution, eps: float) -> bool:
         fill_diagonal(lengths, problem.kernel, store)
         np.sqrt(np.abs(lengths), out=lengths)
         size = float(alpha @ lengths) * float(lengths.max())
-    return (float(np.finfo(float).eps) + problem.exponent_error) * size <= eps
+    return (_ROUNDED + problem.exponent_error) * size <= eps
 
 
 def _checked_start(

@@ -75,6 +75,7 @@ _NEGLIGIBLE = 1e-10  # error of an output below which the cheaper of two bounds 
 _KNOWN = 1e-7  # error of an output of a linear kernel above which weights are summed again
 _SPLIT = 2.0**27 + 1.0  # halves the digits of a double (Veltkamp)
 _HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
+_LEAST = 2.0**-1074  # exceeds what underflow takes from a product
 _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
 _VANISHES = 1e3  # exponent of a kernel value that underflows to 0; larger ones may be infinite
 _WHOLE = 2.0**26
@@ -152,7 +153,7 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
         total.add(np.asarray(part.T @ coefficients).ravel())
         sizes = growth(part.shape[0] + 2) * np.abs(coefficients)
         error += np.asarray(abs(part).T @ (sizes if wrong is None else sizes + wrong[at])).ravel()
-    return Sum(total.total, error)
+    return Sum(total.total, error + n * _LEAST)
 
 
 def weights_and_outputs(X: Any, c: Vector) -> tuple[Sum, Sum]:

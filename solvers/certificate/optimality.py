@@ -378,11 +378,8 @@ def _repair(problem: Problem, alpha: Vector, seen: _Margins, r: float) -> float:
 
 def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
     """Return ``|w - v| max |x_i|``, and how much of it the rounding of v can cause."""
-    radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
-    if radius == 0.0:
-        if not (w.any() and v.error.any()):
-            return (math.inf, 0.0) if w.any() else (0.0, 0.0)
-        radius = math.sqrt(problem.d * TINY)  # the examples are not 0, but their squares are
+    # The squares of tiny examples are 0; of examples that are 0, `_share` finds weights that are not.
+    radius = math.sqrt(max(float(squared_norms(problem.X).max(initial=0.0)), problem.d * TINY))
     sizes = v.error + 4.0 * UNIT * np.abs(v.value)
     with np.errstate(over="ignore"):  # of weights that are not a solution
         return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius

@@ -441,3 +441,9 @@ def test_rounding_of_an_indefinite_kernel(name: str) -> None:
     judged(problem, name, verify=False)
     # Outputs are sums of terms of 1e12, whose rounding exceeds eps.
     assert solve(problem.with_C(1e12), name, verify=False, time_limit=10).status == "stalled"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_whose_squares_are_zero(name: str) -> None:
+    X, y = cloud(40, 3)
+    judged(Problem(1e-310 * X, y, 0.01, bias=biased(name)), name)
