@@ -17,7 +17,7 @@ from svmrepro.solvers.compilation.loading import loaded
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import NO_BIAS, SQUARED_HINGE, SolverSpec, get
+from svmrepro.solvers.registry import HINGE, KKT, NO_BIAS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution, Start
 
 _SLICE_SECONDS = 0.05  # target length of a slice, and so the precision of time limits
@@ -32,6 +32,7 @@ _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
 _FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
+_ROUNDED = 4.0 * float(np.finfo(float).eps)  # relative error of a term: kernel value, product and sum
 _NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
 
 Progress = Callable[[float, int, float], None]
@@ -48,7 +49,7 @@ def solve(
     progress: Progress | None = None,
     trace: bool = False,
     start: npt.ArrayLike | Start | None = None,
-    verify: bool | str = "auto",
+    verify: bool | str | None = "auto",
     **options: Any,
 ) -> Solution:
     """Train on a problem.
@@ -82,11 +83,13 @@ def solve(
         the solution's ``alpha``: one for each pair from ``svmlight-ordinal``. All 0 by default. The gradient
         of a ``Start``, such as ``end`` of another solution, must be of these examples and this kernel: it is
         not checked, and computed again only if its rounding errors could matter.
-    verify : bool or "auto"
-        Whether to check a result reported as optimal by :func:`~svmrepro.solvers.certify`, after the clock
-        has stopped. If the check fails, the status becomes ``stalled``. "auto" checks all examples if that is
-        quick, or if rounding could matter; otherwise the KKT conditions at a sample of them, or at all if the
-        kernel is linear. A gap that is long to compute, and examples on a cluster, are not checked.
+    verify : bool, "auto" or None
+        Whether to check a result by :func:`~svmrepro.solvers.certify`, after the clock has stopped. If a
+        solver reports it as optimal and the check fails, the status becomes ``stalled``; and the reverse, if
+        all examples are checked. Without a check, ``stalled`` is also what rounding errors could make wrong.
+        "auto" checks all examples if that is quick, or if rounding could matter; otherwise the KKT conditions
+        at a sample of them, or at all if the kernel is linear. A gap that is long to compute, and examples on
+        a cluster, are not checked. None leaves all this to the caller.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -105,7 +108,7 @@ def solve(
     limits = {"time_limit": time_limit, "memory_limit_mb": memory_limit_mb}
     check_positive("eps", eps)
     _check_limits({**limits, "iteration_limit": iteration_limit})
-    if verify not in (True, False, "auto"):
+    if verify not in (True, False, "auto", None):
         raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
     if start is not None and not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
@@ -146,24 +149,47 @@ def _prepare(solver: Solver, problem: Problem, eps: float, options: dict[str, An
 
 
 def verified(
-    problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str
+    problem: Problem, solution: Solution, spec: SolverSpec, eps: float, verify: bool | str | None
 ) -> Solution:
-    """Return a solution, ``stalled`` if the certificate refuses it; see ``verify`` of :func:`solve`."""
-    if solution.status != OPTIMAL or not verify:
+    """Return a solution, ``optimal`` or ``stalled`` as the certificate finds; see ``verify`` of `solve`."""
+    if solution.status not in (OPTIMAL, STALLED) or verify is None:
         return solution
+    if not verify:
+        known = solution.status == OPTIMAL and _known(problem, solution, eps)
+        return dataclasses.replace(solution, status=OPTIMAL if known else STALLED)
     from svmrepro.solvers.certificate import certify, quick_sample, worth_verifying
 
     sample = None
     if verify == "auto" and not worth_verifying(problem, solution, eps):
         sample = quick_sample(problem, solution)
-        if sample is None:
+        if sample is None or solution.status == STALLED:
             return solution
     try:
-        if certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor):
-            return solution
+        passes = certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor)
     except ValueError:  # such as a multiplier that is not finite, or outside its box
-        pass
-    return dataclasses.replace(solution, status=STALLED)
+        passes = False
+    return dataclasses.replace(solution, status=OPTIMAL if passes else STALLED)
+
+
+def _known(problem: Problem, solution: Solution, eps: float) -> bool:
+    """Tell whether rounding in the outputs cannot exceed eps, in any order of their terms.
+
+    The certificate is more precise. Solvers with another promise subtract rounding from the gap themselves.
+    """
+    alpha = solution.alpha
+    if alpha is None or solution.promise != KKT or solution.loss != HINGE:
+        return True
+    from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, largest_value  # compiled code
+
+    store = problem.prepare()
+    if problem.kernel.may_be_indefinite:
+        size = float(alpha.sum()) * largest_value(problem.kernel, store)
+    else:  # |K_ij| <= l_i l_j, by Cauchy and Schwarz
+        lengths = np.empty(problem.n)
+        fill_diagonal(lengths, problem.kernel, store)
+        np.sqrt(np.abs(lengths), out=lengths)
+        size = float(alpha @ lengths) * float(lengths.max())
+    return (_ROUNDED + problem.exponent_error) * size <= eps
 
 
 def _checked_start(

@@ -60,7 +60,7 @@ class Kernel:
             object.__setattr__(self, "gamma", gamma)
         if self.name == "polynomial":
             degree = self.degree
-            if not _is_number(degree) or degree != int(degree) or degree < 1:
+            if not is_number(degree) or degree != int(degree) or degree < 1:
                 raise ValueError(f"Kernel.polynomial: degree must be a positive integer, got {degree!r}")
             object.__setattr__(self, "degree", int(degree))
             object.__setattr__(self, "a", _number("polynomial", "a", self.a))
@@ -185,13 +185,13 @@ def _parameters(name: object) -> frozenset[str]:
     return PARAMETERS[str(name)]
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
     """Tell whether a value is a finite real number, of Python or NumPy, and not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _number(kernel: str, key: str, value: object) -> float:
     """Return a finite float, or raise naming the kernel and its parameter."""
-    if not _is_number(value):
+    if not is_number(value):
         raise ValueError(f"Kernel.{kernel}: {key} must be a finite number, got {value!r}")
     return float(value)  # type: ignore[arg-type]

@@ -10,6 +10,9 @@ added with their rounding errors kept (Knuth's two-sum). For any order of the te
 
 where E_i bounds the effect of the errors of the kernel values (Higham 2002, sections 3.1 and 4.3).
 
+If multipliers are so large that this exceeds half of the violation, and there are not too many kernel values,
+all rounding errors are kept, as for linear kernels below.
+
 *Gaussian kernel.* ``|x - z|^2`` is computed from norms and dot products if that is accurate enough: its error
 is then at most ``2 g_(d+3) (|x|^2 + |z|^2)`` for d columns, and 0 if all entries are integers with dot
 products below 2^52. With two roundings of the exponential, and one of its argument t, where
@@ -72,7 +75,9 @@ _NEGLIGIBLE = 1e-10  # error of an output below which the cheaper of two bounds 
 _KNOWN = 1e-7  # error of an output of a linear kernel above which weights are summed again
 _SPLIT = 2.0**27 + 1.0  # halves the digits of a double (Veltkamp)
 _HOPELESS = 1e-6  # above this error, even very wide sparse examples are made dense for differences
+_LEAST = 2.0**-1074  # exceeds what underflow takes from a product
 _SMALLEST = 1e-300  # exceeds what underflow can change in a kernel value
+_VANISHES = 1e3  # exponent of a kernel value that underflows to 0; larger ones may be infinite
 _WHOLE = 2.0**26
 
 
@@ -148,7 +153,7 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
         total.add(np.asarray(part.T @ coefficients).ravel())
         sizes = growth(part.shape[0] + 2) * np.abs(coefficients)
         error += np.asarray(abs(part).T @ (sizes if wrong is None else sizes + wrong[at])).ravel()
-    return Sum(total.total, error)
+    return Sum(total.total, error + n * _LEAST)
 
 
 def weights_and_outputs(X: Any, c: Vector) -> tuple[Sum, Sum]:
@@ -176,16 +181,10 @@ def _sum_with_errors(X: Any, c: Vector) -> Sum:
             continue
         rows = part[used].toarray() if _is_sparse(part) else part[used]
         terms, errors = _product(rows, c[at][used, None])
-        low += errors.sum(axis=0)
         sizes += np.abs(terms).sum(axis=0)
-        while len(terms) > 1:
-            half = len(terms) // 2
-            a, b = terms[:half], terms[half : 2 * half]
-            both = a + b
-            back = both - a
-            low += ((a - (both - back)) + (b - back)).sum(axis=0)
-            terms = np.concatenate([both, terms[2 * half :]])
-        total.add(terms[0])
+        high, off = _pairwise(terms, errors)
+        total.add(high)
+        low += off
         depth += 1
     high = total.total
     value = high + low
@@ -198,6 +197,19 @@ def _product(a: Any, b: Any) -> tuple[Any, Any]:
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _pairwise(terms: Any, errors: Any) -> tuple[Vector, Vector]:
+    """Return the sums of terms over the first axis, added pairwise, and those of all rounding errors."""
+    low = errors.sum(axis=0)
+    while len(terms) > 1:
+        half = len(terms) // 2
+        a, b = terms[:half], terms[half : 2 * half]
+        both = a + b
+        back = both - a
+        low += ((a - (both - back)) + (b - back)).sum(axis=0)
+        terms = np.concatenate([both, terms[2 * half :]])
+    return terms[0], low
 
 
 def _halves(a: Any) -> tuple[Any, Any]:
@@ -230,15 +242,16 @@ def outputs(X: Any, v: Sum) -> Sum:
     return Sum(value, error)
 
 
-def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
+def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector, exact: bool = False) -> Sum:
     """Return ``sum_j c_j k(a_i, b_j)`` for every row of A, shape (len(A),); zeros in c cost nothing.
 
-    For a precomputed kernel, A holds the kernel values of its rows with all rows of B.
+    For a precomputed kernel, A holds the kernel values of its rows with all rows of B. ``exact``: whether the
+    rounding errors of all products and sums are summed, too, which takes several times as long.
     """
     if kernel.name == "linear":
         return outputs(A, weighted_sum(B, c))
     if kernel.name == "precomputed":
-        return _column_sums(A, c, 0.0)
+        return _column_sums(A, c, 0.0, exact)
     total, error = Accumulator(A.shape[0]), np.zeros(A.shape[0])
     support = np.flatnonzero(c)
     metric = _Metric(kernel, A, B)
@@ -248,7 +261,7 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector) -> Sum:
         for at, a in row_blocks(A, metric.rows):
             values, relative, wrong = metric.block(metric.ready(a), right, coefficients)
             error[at] += wrong
-            _add_block(total, error, at, values, coefficients, relative)
+            _add_block(total, error, at, values, coefficients, relative, exact)
     return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
 
 
@@ -312,19 +325,22 @@ def _all_pairs(metric: _Metric, X: Any) -> npt.NDArray[np.float64]:
     return gram
 
 
-def matrix_sums(kernel: Kernel, X: Any, gram: npt.NDArray[np.float64] | GramMatrix, c: Vector) -> Sum:
+def matrix_sums(
+    kernel: Kernel, X: Any, gram: npt.NDArray[np.float64] | GramMatrix, c: Vector, exact: bool = False
+) -> Sum:
     """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
     if kernel.name != "gaussian":
-        return kernel_sums(kernel, X, X, c)  # the bounds of other kernels need more than the kernel values
+        # The bounds of other kernels need more than the kernel values.
+        return kernel_sums(kernel, X, X, c, exact)
     if not isinstance(gram, GramMatrix):
         metric = _Metric(kernel, X, X)
         gram = GramMatrix(gram, metric.relative, metric.direct, metric.d)
     if gram.order is not None:
         moved = np.empty_like(c)
         moved[gram.order] = c
-        found = matrix_sums(kernel, X, gram._replace(order=None), moved)
+        found = matrix_sums(kernel, X, gram._replace(order=None), moved, exact)
         return Sum(found.value[gram.order], found.error[gram.order])
-    found = _column_sums(gram.values, c, gram.relative)
+    found = _column_sums(gram.values, c, gram.relative, exact)
     error = found.error + _exponents(kernel) * float(np.abs(c).sum())
     if gram.direct:
         error = error + _distance_errors(gram.values, c, gram.d)
@@ -351,13 +367,13 @@ def _distance_errors(K: npt.NDArray[np.float64], c: Vector, d: int) -> Vector:
     return growth(d + 5) * total
 
 
-def _column_sums(K: npt.NDArray[np.float64], c: Vector, relative: float) -> Sum:
+def _column_sums(K: npt.NDArray[np.float64], c: Vector, relative: float, exact: bool) -> Sum:
     """Return ``K c`` for given kernel values, whose relative error is known."""
     total, error = Accumulator(len(K)), np.zeros(len(K))
     support = np.flatnonzero(c)
     for first in range(0, support.size, _COLUMNS):
         members = support[first : first + _COLUMNS]
-        _add_block(total, error, slice(None), K[:, members], c[members], relative)
+        _add_block(total, error, slice(None), K[:, members], c[members], relative, exact)
     return Sum(total.total, error)
 
 
@@ -391,10 +407,21 @@ def _exponents(kernel: Kernel) -> float:
     return UNIT if kernel.name == "gaussian" else _SMALLEST
 
 
-def _add_block(total: Accumulator, error: Vector, at: slice, K: Any, c: Vector, relative: float) -> None:
+def _add_block(
+    total: Accumulator, error: Vector, at: slice, K: Any, c: Vector, relative: float, exact: bool
+) -> None:
     """Add ``K c`` to the sums, and the resulting errors to their bounds."""
-    total.add(K @ c, at)
-    error[at] += (relative + growth(c.size + 2)) * (np.abs(K, out=K if K.base is None else None) @ np.abs(c))
+    rounding = growth(c.size + 2)
+    if exact:
+        high, low = _pairwise(*_product(K.T, c[:, None]))
+        total.add(high, at)
+        total.add(low, at)
+        error[at] += 2.0 * UNIT * np.abs(high)
+        depth = c.size.bit_length() + 2
+        rounding = growth(4 * c.size + depth) * UNIT * depth
+    else:
+        total.add(K @ c, at)
+    error[at] += (relative + rounding) * (np.abs(K, out=K if K.base is None else None) @ np.abs(c))
 
 
 class _Rows(NamedTuple):
@@ -463,7 +490,8 @@ class _Metric:
         if self.direct:
             from scipy.spatial.distance import cdist  # imported here to keep `import svmrepro.solvers` light
 
-            t = kernel.gamma * cdist(a.X, b.X, "sqeuclidean")
+            with np.errstate(over="ignore"):
+                t = np.minimum(kernel.gamma * cdist(a.X, b.X, "sqeuclidean"), _VANISHES)
             if c is not None:
                 wrong = growth(self.d + 5) * ((t * np.exp(-t)) @ np.abs(c))
             return np.exp(np.negative(t, out=t), out=t), 2.0 * UNIT, wrong

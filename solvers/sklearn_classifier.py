@@ -46,7 +46,7 @@ except ImportError as error:
 
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import check_positive, solve
-from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.kernel import Kernel, is_number
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import kernel_product
 from svmrepro.solvers.registry import KKT, NO_BIAS, PAIRS, get
@@ -467,7 +467,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         gamma = _gamma(self.gamma, X)
         if family == "gaussian":
             return Kernel(family, gamma=gamma)
-        return Kernel.polynomial(_plain(self.degree), a=gamma, c=_plain(self.coef0))
+        coef0 = _plain(self.coef0)
+        for name, value in (("gamma", gamma), ("coef0", coef0)):  # of other names in `Kernel`
+            if not is_number(value):
+                raise ValueError(f"{name} must be a finite number, got {value!r}")
+        return Kernel.polynomial(_plain(self.degree), a=gamma, c=coef0)
 
     def _solve(self, problem: Problem, start: Any) -> Solution:
         """Solve one pair from a start; warn if the tolerance is not met."""

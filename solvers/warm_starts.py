@@ -162,7 +162,7 @@ def _solved(
             problem = first.with_C(bound)
             start = scaled_start(start, before, inner)
             for tolerance in tolerances:
-                solution = solve(inner, spec.name, eps=tolerance, start=start, verify=False, **options)
+                solution = solve(inner, spec.name, eps=tolerance, start=start, verify=None, **options)
                 start = solution.end or solution.alpha
                 yield GridCell(problem, tolerance, verified(problem, solution, spec, tolerance, verify))
             if bound == bounds[0]:

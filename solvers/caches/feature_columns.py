@@ -140,7 +140,7 @@ def build_panel(problem: Problem, plain: bool = False) -> Panel:
 def _small_table(gamma: float) -> Any:
     """Return :class:`Panel`'s ``table``."""
     sixteen = np.arange(16)
-    return np.outer(np.exp(-16.0 * gamma * sixteen), np.exp(-gamma * sixteen)).ravel()
+    return np.outer(np.exp(-gamma * (16.0 * sixteen)), np.exp(-gamma * sixteen)).ravel()
 
 
 def form(problem: Problem, plain: bool = False) -> str:

@@ -95,6 +95,8 @@ _SAMPLE = 20_000
 _DOUBT = 1e-6  # 1 - the confidence of statements about a sample
 _FEWEST = 20  # examples of a quick sample
 _QUICK = 4e6  # kernel values or stored entries that take a few hundredths of a second to judge
+_EXACT = 2**24  # kernel values whose rounding errors can be kept in about a second
+_NEGLIGIBLE = 1e-10  # error of an output for which they never are
 _QUICK_TERMS = 1e9  # likewise, products of entries
 
 
@@ -312,6 +314,15 @@ def _certify_kkt(
     else:
         g = kernel_sums(kernel, problem.X, problem.X, signed)
     seen = _Margins(problem, solution, slice(None), g)
+    uncertain = seen.error.max() > max(0.5 * seen.violation(seen.m), _NEGLIGIBLE)
+    if v is None and uncertain and problem.n * np.count_nonzero(signed) <= _EXACT:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if gram is not None:
+                g = matrix_sums(kernel, problem.X, gram, signed, exact=True)
+            else:
+                g = kernel_sums(kernel, problem.X, problem.X, signed, exact=True)
+        if np.isfinite(g.value).all() and np.isfinite(g.error).all():  # else halving has overflowed
+            seen = _Margins(problem, solution, slice(None), g)
     r = exact_sum(signed) if problem.bias else 0.0
     gap = float(seen.gaps().sum()) + (_repair(problem, alpha, seen, r) if r else 0.0)
     found = _by_margins(problem, solution, seen, r, gap * (1.0 + 1e-12))
@@ -367,11 +378,8 @@ def _repair(problem: Problem, alpha: Vector, seen: _Margins, r: float) -> float:
 
 def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
     """Return ``|w - v| max |x_i|``, and how much of it the rounding of v can cause."""
-    radius = math.sqrt(float(squared_norms(problem.X).max(initial=0.0)))
-    if radius == 0.0:
-        if not (w.any() and v.error.any()):
-            return (math.inf, 0.0) if w.any() else (0.0, 0.0)
-        radius = math.sqrt(problem.d * TINY)  # the examples are not 0, but their squares are
+    # The squares of tiny examples are 0; of examples that are 0, `_share` finds weights that are not.
+    radius = math.sqrt(max(float(squared_norms(problem.X).max(initial=0.0)), problem.d * TINY))
     sizes = v.error + 4.0 * UNIT * np.abs(v.value)
     with np.errstate(over="ignore"):  # of weights that are not a solution
         return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius

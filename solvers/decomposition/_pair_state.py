@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
 from svmrepro.solvers.caches.feature_columns import BLOCK, SHAPE
 from svmrepro.solvers.compilation.compiled import compiled, direct
-from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen, extremes
-from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.storage.kernel_transforms import largest_value
 from svmrepro.solvers.storage.row_products import VECTOR
 
 ROUNDING = 2.3e-16  # of a number in double precision
@@ -162,18 +158,7 @@ def place(beta, status, y, C, i, value, scale):
     status[i] = (may_grow if alpha < top else 0) | (may_fall if alpha > 0.0 else 0)
 
 
-@compiled(types.UniTuple(types.float64, 2)(VECTOR, VECTOR), fastmath={"reassoc", "contract", "nsz"})
-def reach(beta, diagonal):
-    """Return ``sum_k |beta_k| l_k`` and the largest l_k, where l_k is the square root of ``|diagonal_k|``."""
-    total, largest = 0.0, 0.0
-    for k in range(beta.size):
-        length = math.sqrt(abs(diagonal[k]))
-        total += abs(beta[k]) * length
-        largest = larger(largest, length)
-    return total, largest
-
-
-_extremes, _reach = direct(extremes), direct(reach)
+_extremes = direct(extremes)
 
 
 @compiled(
@@ -192,16 +177,6 @@ def in_original_order(state, order, valid, alpha, beta, gradient):
             free += 1
             total += state.G[k]
     return free, total / max(free, 1)
-
-
-def known(state: PairState, eps: float, problem: Problem) -> bool:
-    """Tell whether rounding in the gradient's sum cannot exceed eps, in any order of its terms."""
-    rounding = ROUNDING + problem.exponent_error
-    if problem.kernel.may_be_indefinite:
-        largest = largest_value(problem.kernel, problem.prepare())
-        return rounding * float(np.abs(state.beta).sum()) * largest <= eps
-    total, longest = _reach(state.beta, state.diagonal)
-    return bool(rounding * total * longest <= eps)  # |K_ij| <= l_i l_j, by Cauchy and Schwarz
 
 
 def look(state: PairState) -> None:

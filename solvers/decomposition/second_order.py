@@ -112,7 +112,6 @@ from svmrepro.solvers.decomposition._pair_state import (
     STATE,
     allocate,
     in_original_order,
-    known,
     look,
 )
 from svmrepro.solvers.decomposition._second_order_iteration import (
@@ -370,7 +369,7 @@ def advance(run: SecondOrderRun, work: int, step_limit: int) -> str | None:
         elif scalars.drift * run.largest * run.rounding > 0.01 * run.eps:
             run.reconstruction = PairReconstruction(run, 0, RENEW)
         else:
-            return OPTIMAL if known(state, run.eps, run.problem) else STALLED
+            return OPTIMAL
     return None
 
 
@@ -389,7 +388,7 @@ def _restored(run: SecondOrderRun, done: PairReconstruction | Refinement) -> str
     if done.why == REFINE:
         run.futile += 1
         if scalars.g_max - scalars.g_min <= run.eps:
-            return OPTIMAL if known(state, run.eps, run.problem) else STALLED
+            return OPTIMAL
         if run.futile == ROUNDS:
             widen(run)
         return None

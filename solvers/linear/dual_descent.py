@@ -51,6 +51,7 @@ _REACH = 1.6  # the first check is made when the estimate is below this times th
 _LEAST, _MOST = 0.1, 0.9  # the estimate falls by at least and at most this before the next check
 _PASSES = 10  # a check is made after the work of this many passes
 _FUTILE = 8  # checks without progress before stalling
+_ROUNDING = 2.0**-51  # of a margin, relative to its terms
 _RISE = 2.0**-52  # a relative increase of D up to this is rounding
 _FALL = 0.95  # an estimate of the gap, or a gap, up to this share of the smallest before is progress
 
@@ -83,6 +84,7 @@ class DualDescentRun:
             self.order,
             self.random,
         )
+        self.radius = layout.radius
         self.most = _PASSES * max(layout.entries, n)
         self.reach = _REACH * eps
         self.w, self.at, self.best = np.zeros(d + 1), np.zeros(d + 1), problem.total
@@ -98,8 +100,9 @@ class DualDescentRun:
 
     @property
     def closed(self) -> bool:
-        """Whether the gap is within the tolerance."""
-        return self.best - float(self.state.dual) <= self.eps * self.best
+        """Whether the gap is within the tolerance, although each margin may be rounded."""
+        off = _ROUNDING * self.problem.total * (1.0 + self.radius * float(np.linalg.norm(self.w)))
+        return self.best + off - float(self.state.dual) <= self.eps * self.best
 
     def activate(self, everyone: bool) -> None:
         """Begin a sweep over all examples, or over those that the scores do not shrink."""
@@ -155,8 +158,8 @@ def _judge(run: DualDescentRun) -> str | None:
 
 def _progress(run: DualDescentRun) -> bool:
     """Tell whether the gap, or its estimate, is clearly smaller than before; remember it if so."""
-    estimate, gap = float(run.state.estimate), run.best - float(run.state.dual)
-    falls, closes = estimate <= _FALL * run.lowest, gap <= _FALL * run.closest
+    estimate, gap = float(run.state.estimate), max(run.best - float(run.state.dual), 0.0)
+    falls, closes = estimate < _FALL * run.lowest, gap < _FALL * run.closest
     run.lowest = estimate if falls else run.lowest
     run.closest = gap if closes else run.closest
     return falls or closes

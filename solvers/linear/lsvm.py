@@ -30,6 +30,7 @@ It is made only when the iteration's own residual, ``max_i |min(u_i / nu_i, (Q u
 If the matrix is not positive definite in double precision, the run ends as ``stalled``, at w = 0. It needs
 memory for d x d doubles; above the limit (512 MB by default) it ends at once with status ``memory_limit``.
 Convergence is slow if nu times the largest eigenvalue of H'H is large; the run may then reach a time limit.
+Once the residual is at most eps, 20 stopping tests without progress end it as ``stalled``.
 
 Symbols:
 
@@ -65,6 +66,8 @@ _OWN_LIMIT = 512 * 2**20
 _BLOCK = 1024  # rows added to the matrix, or columns of it updated, at once
 _SLICE = 2**31  # multiplications in a slice of this work
 _ROUNDING = 2.0**-53
+_FALL = 0.99  # a violation or residual up to this share of the smallest before is progress
+_FUTILE = 20  # looks without progress before the run has stalled
 _STEP = 1.9  # converges if it lies between 0 and 2
 _LOOK_EVERY = 10  # iterations between stopping tests once the residual is small
 _DIVERGED = 1e100  # a multiplier, far below overflow of the objective
@@ -85,7 +88,8 @@ class LagrangianRun:
         n, d = problem.n, problem.d
         self.too_large = 8 * d * d > min(options["memory_limit_bytes"], _OWN_LIMIT)
         self.iterations = self.hessian_entries = self.looks = self.filled = 0
-        self.factored = self.look_at = 0
+        self.factored = self.look_at = self.futile = 0
+        self.least = math.inf, math.inf  # violation and residual of the looks
         self.begun = False
         self.weights = np.zeros(d)
         self.z, self.h = np.ones(n), np.zeros(n)
@@ -222,8 +226,14 @@ def _iterate(run: LagrangianRun) -> str | None:
     if residual <= run.eps and run.iterations >= run.look_at:
         run.look_at = run.iterations + _LOOK_EVERY
         run.looks += 1
-        if _violation(run) <= run.eps:
+        violation = _violation(run)
+        if violation <= run.eps:
             return OPTIMAL
+        falls = violation <= _FALL * run.least[0] or residual <= _FALL * run.least[1]
+        run.futile = 0 if falls else run.futile + 1
+        run.least = min(violation, run.least[0]), min(residual, run.least[1])
+        if run.futile >= _FUTILE:
+            return STALLED
     z = 1.0 + np.maximum(run.z - 1.0 - _STEP * u, 0.0)
     if np.array_equal(z, run.z):
         # A fixed point, at least in floating-point arithmetic.

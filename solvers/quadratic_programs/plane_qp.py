@@ -11,7 +11,8 @@ across rounds and calls: a variable that enters the face adds a row; when one le
 are recomputed.
 
 A pivot at the level of rounding is raised to a small positive value. The direction is then still one of
-ascent and follows the flat direction to a bound; the next round corrects for the change.
+ascent and follows the flat direction to a bound; the next round corrects for the change. The method ends
+when the violation is small, or neither it nor the objective has improved for long.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from svmrepro.solvers.storage.row_products import REASSOCIATE, VECTOR
 _DEGENERATE = 1e-12  # a pivot below this times the diagonal is rounding, not curvature
 _SOLVED = 1e-9  # solved when the violation falls to this share of the first one
 _NOTHING = 1e-14  # a gain below this share of the total gain is rounding
+_FUTILE = 30  # solved faces without progress: where normals differ much in scale, computed gains are rounding
 
 
 class PlaneScalars:
@@ -145,6 +147,16 @@ def slopes(qp, m):
 
 
 @compiled()
+def objective(qp):
+    """Return the objective, from the gradient."""
+    total = 0.0
+    for k in range(qp.scalars.count):
+        i = qp.face[k]
+        total += 0.5 * qp.a[i] * (qp.b[i] + qp.g[i])
+    return total
+
+
+@compiled()
 def newton(qp):
     """Write the Newton direction over the face into p; return its slope and the feasible step, at most 1."""
     p, u, v, face, count = qp.p, qp.u, qp.v, qp.face, qp.scalars.count
@@ -228,6 +240,7 @@ def optimise(qp, m, entering):
         enter(qp, i)
     rescale(qp)
     total, lately, rounds = 0.0, np.inf, 0
+    best, least, futile = -np.inf, np.inf, 0
     while rounds < 10 * (m + 2):
         rounds += 1
         factorise(qp)
@@ -244,6 +257,12 @@ def optimise(qp, m, entering):
         # The face is solved.
         violation, riser = worst(qp, m)
         if violation <= _SOLVED * first or lately <= _NOTHING * total:
+            break
+        reached = objective(qp)
+        futile = 0 if reached > best or violation < 0.5 * least else futile + 1
+        best = max(best, reached)
+        least = min(least, violation)
+        if futile >= _FUTILE:
             break
         lately = 0.0
         if riser >= 0:

@@ -421,3 +421,29 @@ def test_loading_code_during_a_run_counts_neither_in_its_seconds_nor_against_its
     solution = solve(problem_for("smo2"), "smo2", time_limit=1e-9)
     assert solution.status == "optimal"
     assert solution.cpu_seconds < -0.9e6 and solution.wall_seconds < -0.9e6
+
+
+@pytest.mark.parametrize("name", ["smo", "chunking", "svmlight", "smo2", "csmo", "smo-newton"])
+def test_huge_gamma(name: str) -> None:
+    # Exponents overflow, and different examples have the kernel value 0.
+    X, y = random_labels(30, 2)
+    for rows in (1e5 * X, (X > 0).astype(float)):
+        judged(Problem(rows, y, 1.0, Kernel.gaussian(gamma=1.7e308)), name)
+    # Exponents are rounded by more than eps, but not where kernel values are not 0.
+    judged(Problem(X, y, 1.0, Kernel.gaussian(gamma=1e6)), name, 1e-8)
+
+
+@pytest.mark.parametrize("name", ["smo", "chunking", "svmlight", "smo2", "csmo", "smo-newton"])
+def test_rounding_of_an_indefinite_kernel(name: str) -> None:
+    Z, y = random_labels(200, 5)
+    problem = Problem(np.tanh(0.5 * Z @ Z.T - 1.0), y, 1e9, Kernel.precomputed())
+    judged(problem, name)
+    judged(problem, name, verify=False)
+    # Outputs are sums of terms of 1e12, whose rounding exceeds eps.
+    assert solve(problem.with_C(1e12), name, verify=False, time_limit=10).status == "stalled"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_whose_squares_are_zero(name: str) -> None:
+    X, y = cloud(40, 3)
+    judged(Problem(1e-310 * X, y, 0.01, bias=biased(name)), name)

@@ -230,7 +230,7 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
                 return STALLED
             _renew(run, RENEW)
         else:
-            return OPTIMAL if pair_state.known(state, run.eps, run.problem) else STALLED
+            return OPTIMAL
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import KERNELS, dense, differences, in_slices, judged, make_case, objective
+from solver_cases import KERNELS, cloud, dense, differences, in_slices, judged, make_case, objective
 from support import ran
 from svmrepro.solvers import Blocks, Problem, Solution, certify, solve
 from svmrepro.solvers.certificate._pairs import pair_loss
@@ -179,6 +179,16 @@ def test_hard_margins(name: str, C: float) -> None:
         assert solution.relaxed is not None and solution.relaxed <= best * (1 + 1e-9)
         allowed = 1e-3 * (problem.total if name == "svmperf" else found)
         assert solution.status != "optimal" or found - best <= allowed
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_relaxed_problems_of_mixed_scales_end(name: str) -> None:
+    # Their gains are rounding before their violation is small.
+    X, y = cloud(200, 40)
+    X *= 10.0 ** np.random.default_rng(1).uniform(-6, 6, size=40)
+    solution = solve(Problem(X, y, 1.0, bias=False), name)
+    assert solution.status == "optimal"
+    assert solution.info["qp_rounds"] < 150 * solution.iterations
 
 
 def any_problem(seed: int, ranks: bool) -> Problem:

@@ -109,3 +109,10 @@ def test_tight_tolerances_are_reached_when_the_dual_no_longer_rises() -> None:
         problem = Problem(X, y, C, bias=False)
         solution = solve(problem, NAME, eps=1e-9, iteration_limit=1e6)
         assert solution.status == "optimal" and gap(problem, solution) <= 1e-9 * 1.01
+
+
+def test_a_gap_within_rounding_is_not_closed() -> None:
+    X, y = cloud(2, 5)
+    problem = Problem(np.round(4.0 * X), y, 1e10, bias=False)
+    solution = solve(problem, NAME, eps=1e-9, verify=False, iteration_limit=100_000)
+    assert solution.status == "stalled"

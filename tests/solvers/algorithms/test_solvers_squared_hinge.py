@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from solver_cases import STORAGES, dense, judged, make_case, words
+from solver_cases import STORAGES, cloud, dense, judged, make_case, words
 from svmrepro.solvers import Problem, certify, solve
 from svmrepro.solvers.linear import lsvm
 
@@ -89,6 +89,19 @@ def test_rounding_ends_a_run(seed: int, C: float) -> None:
     off = 2.0**-53 * (1.0 + X @ np.abs(solution.weights))
     allowed = 10 * C * float(np.linalg.norm(X.T @ off))
     assert abs(gap) <= 0.5 * allowed**2 + 1e-14 * primal
+
+
+def test_lagrangian_iterations_that_rounding_keeps_in_motion_end() -> None:
+    X, y = cloud(200, 10)
+    X *= 10.0 ** np.random.default_rng(0).uniform(-6, 6, size=10)
+    assert solve(Problem(X, y, 1000.0, bias=False), "lsvm", iteration_limit=20_000).status == "stalled"
+
+
+def test_a_result_that_rounding_made_a_solver_doubt_is_optimal_once_it_is_certified() -> None:
+    X, y = cloud(200, 10)
+    problem = Problem(X * 10.0 ** np.linspace(-6, 6, 10), y, 1e-3, bias=False)
+    assert solve(problem, "lsvm", verify=False).status == "stalled"
+    judged(problem, "lsvm")
 
 
 def test_lagrangian_iteration_is_the_paper_s() -> None:

@@ -159,6 +159,8 @@ def test_options_reach_the_solver() -> None:
         ({"options": {"eps": 0.1}}, "^options: 'eps' is no option of a solver; give tol"),
         ({"class_weight": {0: 0}}, "^class_weight of 0 must be positive and finite, got 0"),
         ({"kernel": "poly", "degree": 1.5}, "degree must be a positive integer"),
+        ({"kernel": "poly", "coef0": np.nan}, "^coef0 must be a finite number, got nan"),
+        ({"kernel": "poly", "gamma": np.inf}, "^gamma must be a finite number, got inf"),
     ],
 )
 def test_wrong_parameters(parameters: dict[str, Any], message: str) -> None:
