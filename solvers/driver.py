@@ -85,11 +85,12 @@ def solve(
         not checked, and computed again only if its rounding errors could matter.
     verify : bool, "auto" or None
         Whether to check a result by :func:`~svmrepro.solvers.certify`, after the clock has stopped. If a
-        solver reports it as optimal and the check fails, the status becomes ``stalled``; and the reverse, if
-        all examples are checked. Without a check, ``stalled`` is also what rounding errors could make wrong.
-        "auto" checks all examples if that is quick, or if rounding could matter; otherwise the KKT conditions
-        at a sample of them, or at all if the kernel is linear. A gap that is long to compute, and examples on
-        a cluster, are not checked. None leaves all this to the caller.
+        solver reports it as optimal and the check fails, the status becomes ``stalled``; a stalled result
+        that passes at all examples becomes ``optimal``. "auto" checks all examples if that is quick, or if
+        rounding could matter; otherwise the KKT conditions at a sample of them, or at all if the kernel is
+        linear. A gap that is long to compute, and examples on a cluster, are not checked. False checks
+        nothing, and a result that rounding errors could make wrong is ``stalled``. None keeps the solver's
+        own status.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -109,7 +110,7 @@ def solve(
     check_positive("eps", eps)
     _check_limits({**limits, "iteration_limit": iteration_limit})
     if verify not in (True, False, "auto", None):
-        raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
+        raise ValueError(f"verify must be True, False, None or 'auto', got {verify!r}")
     if start is not None and not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
     if iteration_limit is None:
