@@ -1,5 +1,6 @@
 """All tests share the project's cache of compiled code, which any run has filled."""
 
+import gc
 import os
 
 # Before NumPy is loaded: two threads of OpenBLAS that wait for each other, and for a processor that other
@@ -9,3 +10,6 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 from svmrepro.workflow import fingerprints
 
 os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
+
+# Looking for garbage among all that is imported takes some per cent of the time of the tests.
+gc.set_threshold(100_000, 50, 100)
