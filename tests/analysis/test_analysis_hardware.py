@@ -87,6 +87,17 @@ def test_a_group_elsewhere_has_results_and_no_seconds():
     assert Group((stopped,), conditions=("something else", "1")).untimed == "stopped: time limit of 5 s"
 
 
+def test_the_median_counts_runs_that_the_time_limit_stopped():
+    solved = [on(SLOW, cpu_seconds=seconds) for seconds in (1.0, 2.0)]
+    stopped = [on(SLOW, status="time_limit", time_limit=9, cpu_seconds=9.0) for _ in range(2)]
+    assert Group((*solved, stopped[0])).median(CPU) == 2.0
+    mostly = Group((*solved, *stopped))
+    assert mostly.median(CPU) is None and not mostly.elsewhere
+    assert mostly.untimed == "stopped: time limit in 2 of 4 runs" and mostly.reason == ""
+    flagged = [on(SLOW, status="time_limit", cpu_seconds=9.0, flagged="true") for _ in range(2)]
+    assert Group((*solved, *flagged)).median(CPU) == 1.5
+
+
 def test_permutations_on_another_node_pair_for_counts_alone(tmp_path):
     near = []
 

@@ -59,6 +59,12 @@ def test_certificates_may_say_more_than_is_known_here(tmp_path):
         read_runs([written(tmp_path / "t.csv", {**RUN, **more, "certificate.method": "\x1b[2J"})])
 
 
+def test_what_a_solver_says_of_itself_may_be_long(tmp_path):
+    said = "7, " * 100_000
+    (run,) = read_runs([written(tmp_path / "t.csv", {**RUN, "info.said": said})]).runs
+    assert run.fields["info.said"] == said
+
+
 def test_what_a_solver_says_of_itself_may_be_no_number(tmp_path):
     said = {"info.bytes_moved": "many", "info.cache_hits": "inf", "info.chunks": "5.0"}
     (run,) = read_runs([written(tmp_path / "t.csv", {**RUN, **said})]).runs
@@ -103,6 +109,7 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
         ("ratio", "ratio", "1e-200", "is not positive"),
         ("ratio", "high", "1e300", "is not between -1e"),
         ("claim", "verdict", "perhaps", "is not one of does not hold, does not hold on a stand-in, holds, "),
+        ("claim", "id", "../../index", "is not a name of letters, digits, "),
         ("claim", "measured", "a\rb", "holds a character that cannot be printed"),
     ],
 )

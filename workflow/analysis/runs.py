@@ -28,6 +28,8 @@ from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, MOST_COUNTED, S
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
 
+csv.field_size_limit(1 << 28)  # a field holds what a solver reported, such as the cells of a grid
+
 CPU, WORK, WALL = "cpu_seconds", "work", "wall_seconds"
 QUANTITIES = (CPU, WORK)
 """Quantities that are fitted and compared: CPU seconds of the solving thread, and counted operations."""
@@ -177,10 +179,25 @@ class Group:
         return tuple(run for run in self.runs if run.solved)
 
     @cached_property
+    def _here(self) -> tuple[MeasuredRun, ...]:
+        """The solved runs under `conditions`."""
+        return tuple(run for run in self.solved if self.conditions in (None, run.conditions))
+
+    @cached_property
+    def _stopped(self) -> tuple[MeasuredRun, ...]:
+        """The unflagged runs under `conditions` that the time limit stopped."""
+        stopped = (run for run in self.runs if run.status == "time_limit" and not run.flagged)
+        return tuple(run for run in stopped if self.conditions in (None, run.conditions))
+
+    @cached_property
     def timed(self) -> tuple[MeasuredRun, ...]:
-        """Solved runs under `conditions` whose seconds count: the unflagged ones, or all if none is."""
-        here = tuple(run for run in self.solved if self.conditions in (None, run.conditions))
-        return tuple(run for run in here if not run.flagged) or here
+        """Solved runs under `conditions` whose seconds count: the unflagged ones, or all if none is.
+
+        None if the time limit stopped at least as many runs: the median is then beyond the limit.
+        """
+        if len(self._stopped) >= len(self._here):
+            return ()
+        return tuple(run for run in self._here if not run.flagged) or self._here
 
     def seconds_until_stopped(self, beside: Group) -> float | None:
         """Return the CPU seconds after which the time limit stopped a run; None if it stopped none.
@@ -200,11 +217,14 @@ class Group:
     @property
     def elsewhere(self) -> bool:
         """Whether there are results but no seconds, because all runs were made under other conditions."""
-        return bool(self.solved) and not self.timed
+        return bool(self.solved) and not self._here
 
     @property
     def untimed(self) -> str:
         """Short reason why there are no seconds; "" if there are."""
+        if self._here and not self.timed:
+            number = len(self._stopped) + len(self._here)
+            return f"stopped: time limit in {len(self._stopped)} of {number} runs"
         if not self.elsewhere:
             return self.reason
         here = any(self.conditions and run.hardware == self.conditions[0] for run in self.solved)
@@ -246,8 +266,13 @@ class Group:
         return f"failed: {said or run.status}"
 
     def values(self, column: str) -> list[float]:
-        """Return a column over the runs that count for it: `timed` for seconds, otherwise `solved`."""
-        chosen = self.timed if column in (CPU, WALL) else self.solved
+        """Return a column over the runs that count for it: `timed` for seconds, otherwise `solved`.
+
+        To seconds belong those after which the time limit stopped a run, so that the median is right.
+        """
+        chosen = self.solved
+        if column in (CPU, WALL):
+            chosen = self.timed + self._stopped if self.timed else ()
         return [value for run in chosen if (value := run.number(column)) is not None]
 
     def median(self, column: str) -> float | None:
