@@ -104,6 +104,16 @@ def test_measurements_of_another_paper_are_refused(published):
         remake.run([folder], output)
 
 
+def test_a_run_is_not_overwritten(published, tmp_path):
+    folder, _ = published
+    (tmp_path / "mine" / "results" / "paper" / "journal").mkdir(parents=True)
+    with pytest.raises(StepError, match=r"^--output: .*mine.* is a run, which would be overwritten; "):
+        remake.run([folder], tmp_path / "mine")
+    own = shutil.copytree(folder, tmp_path / "results" / "paper")
+    with pytest.raises(StepError, match=r"^--output: .* would be overwritten"):
+        remake.run([own], tmp_path)
+
+
 def test_equal_numbers_of_another_processor_are_the_same():
     row = {"n": "10", "seconds": "0.30000000000000004", "zeros": "86"}
     assert remake.difference([row], [{**row, "seconds": "0.3", "zeros": ""}]) == ""

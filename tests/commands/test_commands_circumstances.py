@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from commands_support import COMPILED, environment, svmrepro, told, words_of
 from engine_support import journal_lines, prepare, solver, tiny
 from support import ran, rows_of, unprivileged
 from svmrepro.workflow.configuration import callers_folder, config_dir
+from svmrepro.workflow.measurement import channel
 from svmrepro.workflow.running.run_progress import RunProgress
 from svmrepro.workflow.running.snakemake_call import STOPPED
 
@@ -71,6 +73,15 @@ def test_a_folder_of_compiled_code_that_cannot_be_made_is_named(tmp_path):
     line = told(svmrepro(tmp_path, *RUN, NUMBA_CACHE_DIR=str(tmp_path / "quick.yaml")))
     assert line.startswith(f"error: cannot make {tmp_path}/quick.yaml/")
     assert line.endswith(": not a directory (compiled code; variable NUMBA_CACHE_DIR)")
+
+
+def test_a_long_path_of_temporary_files_costs_the_progress_within_jobs_only(tmp_path, monkeypatch):
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    monkeypatch.delenv(channel.VARIABLE, raising=False)
+    with channel.receiver(print):
+        assert channel.sender() is None
 
 
 def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):

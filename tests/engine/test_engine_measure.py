@@ -447,3 +447,18 @@ def test_no_time_is_told_of_solvers_that_were_never_measured():
         forecast.add(line)
     seconds = forecast.left()[1]
     assert seconds is not None and seconds > 3
+
+
+def test_the_commit_is_the_hash_of_this_project_alone(tmp_path, monkeypatch):
+    def git(*words):
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        return subprocess.check_output(["git", "-C", tmp_path, *who, *words], text=True).strip()
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message=x")
+    git("tag", "--annotate", "v1", "--message=x")
+    for place, found in ((".", git("rev-parse", "HEAD")[:12]), (".venv/svmrepro", None)):
+        folder = tmp_path / place / "workflow" / "surroundings"
+        folder.mkdir(parents=True)
+        monkeypatch.setattr(machine, "__file__", str(folder / "machine.py"))
+        assert machine.describe()["commit"] == found

@@ -122,6 +122,14 @@ def test_a_packed_run_has_the_same_measurements(run, tmp_path):
     assert json.loads(packed[0].line)["certificate"]["n_bound"] == 7
 
 
+def test_no_file_is_named_by_an_experiment_of_a_stranger(tmp_path):
+    (tmp_path / PAPER).mkdir()
+    table = to_csv([{**flatten(line), "experiment": "../../../index"} for line in lines()])
+    write_parquet(table, tmp_path / PAPER / "measurements.parquet")
+    with pytest.raises(StepError, match=r"measurements\.parquet: row 1: experiment: '../../../index' is not"):
+        packed_records(tmp_path, PAPER)
+
+
 def released(folder, *origins, time="03:04:05"):
     """Write a published run, measured by some versions and commits."""
     machines = [{"versions": {"svmrepro": version}, "commit": commit} for version, commit in origins]

@@ -27,6 +27,7 @@ LONGEST = 300
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"(?:\d{4}-\d\d-\d\d(?:T[0-9:.]{1,20}(?:Z|[+-]\d\d:\d\d)?)?)?", re.ASCII)
+_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}", re.ASCII)
 # Control characters, line and paragraph separators, and lone surrogates.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -49,6 +50,13 @@ def name(text: str) -> str:
     if not text.strip() or len(text) > LONGEST:
         raise ValueError(f"{shown(text)} is not a valid name")
     return words(text)
+
+
+def slug(text: str) -> str:
+    """Read a name that becomes that of a file."""
+    if not _SLUG.fullmatch(text):
+        raise ValueError(f"{shown(text)} is not a name of letters, digits, '.', '_' and '-'")
+    return text
 
 
 def date(text: str) -> str:

@@ -316,7 +316,7 @@ def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
         ratios={
             key: ratio for name in names for key, ratio in _ratios(paths.ratios(config, paper, name)).items()
         },
-        numbers=PaperNumbers(paths.config_dir() / "papers", paper),
+        numbers=PaperNumbers(config.described("papers"), paper),
     )
 
 

@@ -30,6 +30,7 @@ from svmrepro.workflow.configuration.model import (
     Number,
     OwnFile,
     Paper,
+    config_dir,
     protocol_of,
     scales,
 )
@@ -105,6 +106,7 @@ def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Co
         mirror=expanded(settings.mirror or os.environ.get("SVMREPRO_MIRROR") or "") or None,
         datasets={name: _own_file(entry) for name, entry in settings.datasets.items()},
         papers=papers,
+        folder=None if folder.resolve() == config_dir() else folder,
         partial=isinstance(whole, list) and not {*map(str, whole)} <= papers.keys(),
     )
 

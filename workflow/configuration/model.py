@@ -232,11 +232,17 @@ class Config:
     shuffle: int | None = None  # seed of the order of the contenders; None: they take turns
     count_instructions: bool = False
     partial: bool = False  # only some papers of its scale, by a setting of this command
+    folder: Path | None = None  # the folder ``config/``; None: the project's own
 
     @property
     def experiments(self) -> list[Experiment]:
         """The experiments of all papers."""
         return [each for paper in self.papers.values() for each in paper.experiments.values()]
+
+    def described(self, what: str) -> Path:
+        """Return the folder ``papers`` or ``claims``: this configuration's, else the project's."""
+        own = (self.folder or config_dir()) / what
+        return own if own.is_dir() else config_dir() / what
 
     def own_files(self, dataset: str) -> list[str]:
         """Return the files of a user's own data set; none for any other."""

@@ -28,8 +28,7 @@ from msgspec import structs
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.configuration import paths
-from svmrepro.workflow.configuration.model import Config, Paper
+from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
@@ -58,7 +57,7 @@ COUNTED = (HEADLINE, DETAIL)
 
 CLAIM_COLUMNS = ("id", "verdict", "measured", "counted", "on_paper")
 _CLAIM_KINDS: Mapping[str, Kind] = {
-    "id": field_types.name,
+    "id": field_types.slug,
     "verdict": field_types.one_of(VERDICTS),
     "measured": field_types.words,
     "on_paper": field_types.one_of({*VERDICTS, UNASKED}),
@@ -177,7 +176,7 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
 
 def all_claims(config: Config) -> dict[str, list[Claim]]:
     """Return the claims of each paper that has some; an invalid file raises a StepError."""
-    return {name: claims_of(paper) for name, paper in config.papers.items() if claims_file(name).is_file()}
+    return {name: claims_of(config, name) for name in config.papers if claims_file(config, name).is_file()}
 
 
 def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
@@ -190,14 +189,15 @@ def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
     )
 
 
-def claims_file(paper: str) -> Path:
+def claims_file(config: Config, paper: str) -> Path:
     """Return the path of a paper's claims; the file may not exist."""
-    return paths.config_dir() / "claims" / f"{paper}.yaml"
+    return config.described("claims") / f"{paper}.yaml"
 
 
-def claims_of(paper: Paper) -> list[Claim]:
+def claims_of(config: Config, name: str) -> list[Claim]:
     """Return a paper's claims."""
-    return read_claims(claims_file(paper.name), list(paper.experiments), paper.left_out)
+    paper = config.papers[name]
+    return read_claims(claims_file(config, name), list(paper.experiments), paper.left_out)
 
 
 def _check(claim: Claim, experiments: Sequence[str]) -> None:

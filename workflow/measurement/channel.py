@@ -50,7 +50,12 @@ def receiver(handle: Callable[[dict[str, Any]], None]) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="svmrepro-") as folder:
         path = str(Path(folder) / "progress")
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        channel.bind(path)
+        try:
+            channel.bind(path)
+        except OSError:  # a path of more than about 100 characters; the run goes on without such messages
+            channel.close()
+            yield
+            return
         channel.settimeout(0.2)
         ended = threading.Event()
 

@@ -6,7 +6,7 @@ rule fetch_data:
     input:
         lambda wildcards: CONFIG.own_files(wildcards.dataset),
     output:
-        f"{CONFIG.data_dir}/available/{{dataset,{one_of(PLAN.downloads)}}}.json",
+        f"{CONFIG.data_dir / 'available'}/{{dataset,{one_of(PLAN.downloads)}}}.json",
     log:
         f"{RESULTS}/logs/fetch/{{dataset}}.log",
     priority: 10
@@ -25,7 +25,7 @@ rule fetch_data:
 rule generate_data:
     """Generated data: they follow from a seed and a definition."""
     output:
-        f"{CONFIG.data_dir}/available/{{dataset,{one_of(PLAN.generated)}}}.json",
+        f"{CONFIG.data_dir / 'available'}/{{dataset,{one_of(PLAN.generated)}}}.json",
     log:
         f"{RESULTS}/logs/generate/{{dataset}}.log",
     priority: 10

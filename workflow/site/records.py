@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.curves import AXES
+from svmrepro.workflow.analysis.field_types import slug
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
 from svmrepro.workflow.errors import StepError, one_line
@@ -106,7 +107,11 @@ def packed_records(folder: Path, paper: str) -> dict[str, list[Record]]:
     for number, row in enumerate(rows, 1):
         line = _nest({key: value for key, value in row.items() if value is not None})
         place = f"{paper}/measurements.parquet, row {number:,}"
-        found[row["experiment"]].append(_record(line, json.dumps(line), place))
+        try:
+            experiment = slug(str(row.get("experiment")))
+        except ValueError as error:
+            raise StepError(f"{path}: row {number}: experiment: {error}") from None
+        found[experiment].append(_record(line, json.dumps(line), place))
     return found
 
 

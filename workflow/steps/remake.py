@@ -39,6 +39,9 @@ def run(folders: Sequence[Path], output: Path, reference: bool = False, figures:
     """
     found = _measured(folders)
     config = _config(found, output)
+    target = paths.results(config)
+    if (target / "journal").is_dir() or target.resolve() in {folder.resolve() for folder in folders}:
+        raise StepError(f"--output: {target} is a run, which would be overwritten; name another folder")
     for paper in config.papers:
         _split(config, paper, found[paper])
         collect.run(config, paper)

@@ -101,9 +101,12 @@ def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
 
 
 def _commit() -> str | None:
-    """Return the commit of the checkout that this code runs from."""
-    here = str(Path(__file__).resolve().parent)
-    command = ["git", "-C", here, "describe", "--always", "--abbrev=12", "--dirty=+"]
+    """Return the commit of the checkout that this code runs from, None if it is installed elsewhere."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None  # installed, perhaps below the checkout of another project
+    # Without tags, so that the answer is the hash alone.
+    command = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.SubprocessError):

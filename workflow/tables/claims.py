@@ -31,7 +31,7 @@ MARKS = {HOLDS: "good", FAILS: "bad", UNDECIDED: "open", TOO_SMALL: "open"}
 
 def build(results: Results, artefact: Artefact) -> Table:
     """Judge every claim of the paper, one line each; claims beside another follow it."""
-    claims = judgement.claims_of(results.paper)
+    claims = judgement.claims_of(results.config, results.paper.name)
     verdicts = [judge(claim, results) for claim in _ordered(claims)]
     columns = [
         Column("verdict", "verdict", prose=True),

@@ -260,7 +260,7 @@ def test_a_bad_claim_is_told_before_anything_is_measured(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     bad = tmp_path / "claims.yaml"
     bad.write_text("claims:\n- {id: mine}\n")
-    monkeypatch.setattr(claims, "claims_file", lambda paper: bad)
+    monkeypatch.setattr(claims, "claims_file", lambda config, paper: bad)
     with pytest.raises(StepError, match=rf"^{re.escape(str(bad))}: claim 1 'mine': key '\w+' is missing"):
         Plan({"scale": "smoke"}).lock_results()
 

@@ -11,6 +11,7 @@ from svmrepro.workflow.configuration import settings as structs
 from svmrepro.workflow.configuration.model import HeldOut, write_config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.judgement.claims import all_claims
 
 
 def experiment(**settings):
@@ -102,6 +103,16 @@ def replace(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
+
+
+def test_a_deployed_folder_has_its_own_claims_and_printed_numbers(folder):
+    replace(folder / "claims" / "platt1998.yaml", "rule: {at-least: 1}", "rule: {at-least: 9}")
+    own, project = (load_config({"papers": ["platt1998"]}, place) for place in (folder, None))
+    assert own.described("papers") == folder / "papers" and project.folder is None
+    ours, theirs = (next(iter(all_claims(config).values())) for config in (own, project))
+    assert [claim.bound for claim in ours] != [claim.bound for claim in theirs]
+    shutil.rmtree(folder / "papers")
+    assert own.described("papers") == config_dir() / "papers"
 
 
 PLATT = "experiments/platt1998.yaml"
