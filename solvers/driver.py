@@ -102,7 +102,10 @@ def solve(
     Raises
     ------
     ValueError
-        If the solver is unknown, lacks an option, or cannot take the problem.
+        If the solver is unknown, lacks an option, or cannot take the problem; or if a limit, the tolerance,
+        ``start`` or ``verify`` is invalid.
+    NotInstalled
+        If the solver's package is not installed.
     """
     spec = get(name)
     full = spec.check(problem, options)
@@ -359,14 +362,21 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
         The kernel, or its name.
     storage : str
         The storage.
+
+    Raises
+    ------
+    ValueError
+        If solver, kernel or storage is unknown, or they cannot be combined.
     """
     family = kernel if isinstance(kernel, str) else kernel.name
-    toy = {
+    toys = {
         "linear": Kernel.linear(),
         "gaussian": Kernel.gaussian(gamma=0.5),
         "polynomial": Kernel.polynomial(2, c=1.0),
         "precomputed": Kernel.precomputed(),
-    }[family]
+    }
+    if family not in toys:
+        raise ValueError(f"kernel: one of {', '.join(toys)} expected, not {family!r}")
     X = np.random.default_rng(0).integers(0, 2, size=(12, 5)).astype(np.float64)
     if family == "precomputed":
         X, storage = X @ X.T, "auto"
@@ -375,5 +385,5 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
         examples.append(np.eye(40))
     for each in examples:
         y = np.where(np.arange(len(each)) % 3 == 0, 1.0, -1.0)
-        problem = Problem(each, y, 1.0, toy, bias=NO_BIAS not in get(name).needs, storage=storage)
+        problem = Problem(each, y, 1.0, toys[family], bias=NO_BIAS not in get(name).needs, storage=storage)
         solve(problem, name, verify=False)

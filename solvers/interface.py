@@ -31,7 +31,8 @@ class Solver(Protocol):
             Stopping tolerance.
         options : dict
             All options of the solver, including those that the driver adds: ``start`` (initial multipliers,
-            or None) for solvers with ``starts``, ``memory_limit_bytes`` for those with ``memory_limited``.
+            or None) and ``gradient`` (with its drift, or None) for solvers with ``starts``,
+            ``memory_limit_bytes`` for those with ``memory_limited``.
         """
 
     def advance(self, run: Any, work: int, step_limit: int) -> str | None:

@@ -116,7 +116,9 @@ class Problem:
     def _bound(self, C: Any) -> None:
         """Set the bounds of the multipliers."""
         self.C, self.bounds = _bounds(C, self.n)
-        self.total = self.C * self.n if isinstance(self.C, float) else float(self.bounds.sum())
+        # A sum of equal bounds would be rounded in another way than their number times one of them.
+        first = float(self.bounds[0])
+        self.total = first * self.n if (self.bounds == first).all() else float(self.bounds.sum())
 
     def with_C(self, C: Any) -> Problem:
         """Return the problem with another C; it shares the examples and what is built from them.

@@ -56,7 +56,7 @@ class SolverSpec:
         One line, with its source.
     options : mapping of str to default value
         Options it takes; any other raises.
-    needs : tuple of {"linear kernel", "bias", "no bias"}
+    needs : tuple of {"linear kernel", "bias", "no bias", "no precomputed kernel"}
         Requirements on the problem.
     choices : mapping of str to tuple of str
         The values of each option that is a word.

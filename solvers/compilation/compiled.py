@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import config, njit, types
 from numba.core.caching import CacheImpl
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import typeof_impl
 from svmrepro.solvers.compilation.inner_functions import compile_inside, quick_typing
 from svmrepro.solvers.compilation.shared_cache import share_cache
@@ -152,30 +153,32 @@ def _cache_folder() -> Iterator[str]:
 
     By default numba caches the code beside a function's source and does not notice changes in functions
     called from other modules. With a new folder for every state of the source, no stale code is used. The
-    folder's name is yielded.
+    folder's name is yielded. One thread at a time changes numba's settings.
     """
-    before, known = config.CACHE_DIR, CacheImpl._locator_classes
-    CacheImpl._locator_classes = [_Folder, *known]
-    caches = before or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "svmrepro")
-    config.CACHE_DIR = str(Path(caches, f"compiled-{fingerprint_all()}"))
-    try:
-        yield config.CACHE_DIR
-    finally:
-        config.CACHE_DIR, CacheImpl._locator_classes = before, known
+    with global_compiler_lock:
+        before, known = config.CACHE_DIR, CacheImpl._locator_classes
+        CacheImpl._locator_classes = [_Folder, *known]
+        caches = before or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "svmrepro")
+        config.CACHE_DIR = str(Path(caches, f"compiled-{fingerprint_all()}"))
+        try:
+            yield config.CACHE_DIR
+        finally:
+            config.CACHE_DIR, CacheImpl._locator_classes = before, known
 
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Compile in less time.
+    """Compile in less time, in one thread at a time.
 
     Garbage collection is off meanwhile: compiling makes millions of lasting objects, and scanning them again
     and again takes an eighth of the time.
     """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        with quick_typing():
-            yield
-    finally:
-        if collects:
-            gc.enable()
+    with global_compiler_lock:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            with quick_typing():
+                yield
+        finally:
+            if collects:
+                gc.enable()

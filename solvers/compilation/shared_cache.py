@@ -8,9 +8,9 @@ code is compiled twice.
 The locks are bytes of a file in the folder of the code. They end with their process. On a system that has no
 such locks, processes may compile the same code.
 
-numba also names a file in its index before it writes the file, and begins again with number 1 when the source
-has another date or comment. A process that ends in between would leave an index that names an old file, with
-code for other arguments. Here no two files ever have the same name.
+numba also names a file in its index before it writes the file, and restarts at number 1 when the date of the
+source file, or a comment in it, changes. A process that ends in between would leave an index that names an
+old file, with code for other arguments. Here no two files ever have the same name.
 """
 
 from __future__ import annotations

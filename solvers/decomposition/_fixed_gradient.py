@@ -6,7 +6,7 @@ is therefore wrong by at most 2^-28 a step. The state's ``error`` counts this, a
 are widened by it, so that a gap is never found too small.
 
 *Rows of a Gaussian kernel in single precision.* The unit is the power of two that suits the largest entry.
-The change of an entry is computed in single precision and cut off to a whole number of units, so that it is
+The change of an entry is computed in single precision and truncated to a whole number of units, so that it is
 wrong by less than a unit and 2^-22 of mu times the difference of the rows. The state's ``noise`` counts this.
 Nothing is widened by it: the end of such a run is computed in double precision, see
 :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`.

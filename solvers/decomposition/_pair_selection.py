@@ -184,8 +184,8 @@ def best_partner(
 ) -> Any:
     """Return j in I_down that maximises ``(G_i - G_j)^2 / Q_ij``, and that value; or -1 and 0.
 
-    Glasmachers 2008, eq. 3. Among equal values the last is taken, as in LIBSVM. ``tiny`` replaces a curvature
-    that is not positive. ``row`` is as :func:`~svmrepro.solvers.caches.active_set_rows.row_of` returns it;
+    Glasmachers 2008, eq. 3. Among equal values the last is taken, as in LIBSVM. ``tiny`` replaces a
+    smaller curvature. ``row`` is as :func:`~svmrepro.solvers.caches.active_set_rows.row_of` returns it;
     ``wide``, shape (>= 1, >= SPAN), is workspace. ``hint`` is a good partner, or -1. Only positions from
     ``start`` on are searched.
     """

@@ -23,7 +23,7 @@ class PairScalars:
     plan: int
     offer: int
     stretch: float
-    tiny: float  # replaces a curvature that is not positive
+    tiny: float  # replaces a smaller curvature
     rows_ahead: bool  # whether rows are computed before they are requested
     # The active set.
     n_active: int

@@ -31,7 +31,7 @@ from svmrepro.solvers.storage.row_products import STORE
 RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
 
 _ETA = 0.9
-_WORTH = 10  # shrink if at least one active example in this many can leave
+WORTH = 10  # shrink if at least one active example in this many can leave
 ITERATION, ENTRIES = 300, 4  # cost of an iteration in entries read: fixed, and for each active example
 BETWEEN_FREE = 600  # fixed cost of one between free multipliers, in entries that a polish would read
 
@@ -100,7 +100,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         if scalars.steps >= scalars.shrink_at:
             scalars.shrink_at = scalars.steps + scalars.shrink_interval
             recall(state, 0, m)
-            if mark_leavers(state) * _WORTH >= m:
+            if mark_leavers(state) * WORTH >= m:
                 return SHRINK
         computed = cache.counts.touched
         # Select the working set.

@@ -2,7 +2,7 @@
 
 This is the rule of `second_order`; SVM-light's is ``mark_calm`` in `svmlight._iteration`.
 
-Shrinking is due when `_second_order_iteration` says so, by its `_WORTH`. `second_order` then removes the
+Shrinking is due when `_second_order_iteration` says so, by its `WORTH`. `second_order` then removes the
 marked examples; the way back is in `_gradient_reconstruction`.
 """
 

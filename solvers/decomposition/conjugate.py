@@ -49,6 +49,7 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
     NEARLY,
     RUNNING,
     SHRINK,
+    WORTH,
 )
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
 from svmrepro.solvers.decomposition.second_order import SecondOrderRun
@@ -58,7 +59,6 @@ from svmrepro.solvers.storage.row_products import STORE
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 
-_WORTH = 10  # as in `_second_order_iteration`
 _DEGENERATE = 1e-10
 _NEGLIGIBLE = 1e-20  # entry of p, whose newest are 1
 
@@ -169,7 +169,7 @@ def iterate(last, state, cache, store, panel, block, shape, eps, slice_work, ste
             return RUNNING
         if scalars.steps >= scalars.shrink_at:
             scalars.shrink_at = scalars.steps + scalars.shrink_interval
-            if mark_leavers(state) * _WORTH >= m:
+            if mark_leavers(state) * WORTH >= m:
                 return SHRINK
         computed = cache.counts.touched
         # Select the working set.

@@ -88,6 +88,7 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
     NEARLY,
     RUNNING,
     SHRINK,
+    WORTH,
     tally,
 )
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
@@ -104,7 +105,6 @@ _MOST_OFFERED = 3  # of which the latest may be candidates
 _GUESSED = np.array([0b01, 0b10, 0b11, 0])  # the ages of each value of ``guess``, as bits; 0: `sharing`
 _OFFERED = np.array([0b001, 0b010, 0b011, 0b110])  # and of ``candidates``
 _DEGENERATE = 1e-12
-_WORTH = 10  # shrink if at least one active example in this many can leave, as `pasmo` does
 
 
 class Reading(NamedTuple):
@@ -255,7 +255,7 @@ def iterate(past, reading, state, cache, store, panel, block, shape, eps, slice_
             return RUNNING
         if scalars.steps >= scalars.shrink_at:
             scalars.shrink_at = scalars.steps + scalars.shrink_interval
-            if mark_leavers(state) * _WORTH >= m:
+            if mark_leavers(state) * WORTH >= m:
                 return SHRINK
         computed = cache.counts.touched
         # Select the working set.

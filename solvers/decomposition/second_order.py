@@ -29,9 +29,9 @@ and adds earlier working sets to the candidates. The named solvers differ only i
 
 Where the paper is silent:
 
-* A curvature that is not positive is replaced by 1e-12, as in LIBSVM, or by 1e-12 max K_ii if that is less. A
-  determinant below 1e-12 Q_11 Q_22 gives the Newton step. A working set with a shrunk example is neither used
-  for planning nor a candidate.
+* A curvature below 1e-12, or below 1e-12 max K_ii if that is less, is replaced by this bound; LIBSVM replaces
+  only one that is not positive. A determinant below 1e-12 Q_11 Q_22 gives the Newton step. A working set with
+  a shrunk example is neither used for planning nor a candidate.
 * Shrinking follows LIBSVM's rule, applied when at least a tenth of the active set can leave. The gradient of
   the shrunk examples is computed from the multipliers that have changed since the first of them left.
 * The gradient is a sum over all steps. If their total rounding error could exceed a hundredth of eps, the
@@ -70,6 +70,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from svmrepro.solvers.caches import active_set_rows
 from svmrepro.solvers.caches.feature_columns import (
     block_of,
@@ -151,6 +152,7 @@ class Loops(NamedTuple):
     rearrange_rows: Any
     subtract_rows: Any
     subtract_sums: Any
+    drop: Any
 
 
 @cache
@@ -167,6 +169,7 @@ def loops_of(precision: str, fixed: bool = False) -> Loops:
         # Entries are bytes under a linear kernel only, whose gradient is computed from weights.
         None if precision == "byte" else direct(compiled_for(subtract_rows, gradient_rows.signature(kind))),
         direct(compiled_for(subtract_sums, gradient_rows.SUMS)) if precision == "rounded" else None,
+        compiled_for(drop, types.void(kind, types.int64[::1])) if precision == "rounded" else None,
     )
 
 
@@ -178,7 +181,9 @@ class SecondOrderRun:
     relative to Newton's, as in Figure 3; ``cache_mb``: megabytes (2^20) of kernel rows; ``single``: whether
     rows are cached in single precision; ``shrinking``: whether examples at a bound may leave the active set;
     ``threads``, optional: among how many threads passes over large active sets are divided; ``plan``,
-    ``offer``, ``sets``, ``stretch``: see the module.
+    ``offer``, ``sets``, ``stretch``: see the module. Optional are also ``precision``: of the rows, a name in
+    ``CACHES``; ``rounded``, ``fixed``: whether rows may be rounded and the gradient be in fixed point, where
+    that is safe; ``snapshots``: whether gradients are kept from which that of shrunk examples is restored.
 
     Attributes
     ----------
@@ -538,7 +543,7 @@ def _shrink(run: SecondOrderRun) -> None:
         run.panel = copied(run.panel)
     pairs = exchanges(state.goes, m)
     if run.rounded:  # they are requested again much later, if at all; computing them then takes less time
-        drop(run.cache, run.panel.order[:m][state.goes[:m] != 0].astype(np.int64))
+        run.loops.drop(run.cache, run.panel.order[:m][state.goes[:m] != 0].astype(np.int64))
     rearrange(run.panel, pairs)
     if run.helpers and m >= LEAST:
         run.helpers.rearrange_rows(pairs)

@@ -150,6 +150,8 @@ class Polish:
         Cost so far, in entries read.
     changes : ndarray of float64, shape (k,)
         Changes of the multipliers, once they are known.
+    before : tuple
+        Gradient of the active set, the multipliers, drift and objective before these changes.
     """
 
     def __init__(self, run: SmoNewtonRun, positions: Any) -> None:
@@ -163,6 +165,7 @@ class Polish:
         self.filled = self.moved = 0
         self.cost = 0.0
         self.changes: Any = None
+        self.before: Any = None
         self.row = np.empty(run.problem.n)
 
     def advance(self, run: SmoNewtonRun, work: int, most: int) -> bool:
@@ -190,10 +193,26 @@ class Polish:
             scale = abs(second_order.objective(pairs))
             limit = int(_OVERRUN * _multiplications(run.problem, k)) + _FREE_WORK
             if newton.iterate(qp, _TIGHTER * run.eps, scale, work, most, limit) == newton.DONE:
+                s, m = pairs.state, int(pairs.state.scalars.n_active)
+                self.before = (
+                    s.G[:m].copy(),
+                    s.beta[self.positions],
+                    float(s.scalars.drift),
+                    float(s.scalars.objective),
+                )
                 self.changes = _take(run, self)
                 self.cost += _MULTIPLICATION * qp.scalars.work
+                return not self.changes.any()  # then the gradient stays as it is
             return False
         return self._move(run, work)
+
+    def undo(self, run: SmoNewtonRun) -> None:
+        """Take the changes back: to update the rest of the gradient could exceed a time limit by far."""
+        state = run.pairs.state
+        G, beta, state.scalars.drift, state.scalars.objective = self.before
+        state.G[: G.size] = G
+        settle(state, self.positions, beta)
+        run.newton_steps -= int(self.newton.scalars.steps)
 
     def _move(self, run: SmoNewtonRun, work: int) -> bool:
         """Continue the update of the gradient; return whether it is done."""
@@ -308,9 +327,7 @@ def steps(run: SmoNewtonRun) -> int:
 def finish(run: SmoNewtonRun, status: str) -> Solution:
     """Return the current solution; ``divided_share`` is that of the pairs' work divided among threads."""
     if run.polish is not None and run.polish.changes is not None:
-        # The multipliers have moved already, and the gradient is in between.
-        while not run.polish.advance(run, 1 << 62, 0):
-            pass
+        run.polish.undo(run)  # the multipliers have moved already, and the gradient is in between
     solution = second_order.finish(run.pairs, status)
     info = {**solution.info, "newton_polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
     if run.divided:

@@ -24,10 +24,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import typeof, types
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import prefetch
 from svmrepro.solvers.compilation.random_numbers import quick_draw
-from svmrepro.solvers.storage.row_products import REASSOCIATE
+from svmrepro.solvers.compilation.records import zeroed
+from svmrepro.solvers.storage.row_products import REASSOCIATE, STORE, VECTOR
 from svmrepro.solvers.storage.row_sums import (
     add_at_bits,
     gather_product,
@@ -203,7 +205,11 @@ def _visit(store, storage, examples, v, order, state, stop):
     state.gap, state.rise, state.largest, state.smallest = gap, rise, largest, smallest
 
 
-@compiled()
+STATE = typeof(zeroed(SweepState))
+_EXAMPLES, _ORDER = types.float64[:, ::1], types.uint32[::1]
+
+
+@compiled(types.void(_EXAMPLES, VECTOR, _ORDER, STATE))
 def select(examples, f, order, state):
     """Make those examples active that scores f, shape (n,), do not shrink."""
     active, shrunk = 0, f.size
@@ -219,7 +225,7 @@ def select(examples, f, order, state):
     state.active = active
 
 
-@compiled()
+@compiled(types.UniTuple(types.float64, 2)(_EXAMPLES, VECTOR))
 def sums(examples, f):
     """Return ``sum_i alpha_i`` and ``sum_i C_i max(0, 1 - y_i f_i)``."""
     total, loss = 0.0, 0.0
@@ -229,7 +235,20 @@ def sums(examples, f):
     return total, loss
 
 
-@compiled()
+@compiled(
+    types.boolean(
+        STORE,
+        types.int64,
+        _EXAMPLES,
+        *2 * (VECTOR,),
+        _ORDER,
+        types.uint64[::1],
+        STATE,
+        types.boolean,
+        types.float64,
+        *3 * (types.int64,),
+    )
+)
 def sweep(store, storage, examples, v, mean, order, random, state, shrinking, reach, most, work, step_limit):
     """Continue until a check is due, or for about ``work`` entries.
 

@@ -17,8 +17,8 @@ class RowThreads:
     """Threads that do parts of a pass beside the thread that runs it.
 
     A part is done by whichever thread takes it first, so no thread waits for a helper that has not begun,
-    could not be started, or is in another process since a fork. Helpers end when this object is no longer
-    used. There are no more threads than processors.
+    could not be started, or was left behind in the parent process by a fork. Helpers end when this object is
+    no longer used. There are no more threads than processors.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ def product(one, two, count):
     return total
 
 
-@compiled()
+@compiled(types.void(PLANE_QP, types.int64))
 def enter(qp, i):
     """Add a variable to the face."""
     if qp.inside[i] == 0:

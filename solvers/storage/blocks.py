@@ -60,9 +60,10 @@ class Blocks:
         self.single = values is not None and getattr(values, "dtype", None) == np.float32
         largest = 0.0
         #: Sum of the absolute values in each column, shape (d,).
-        self.sizes = np.zeros(parts[0].shape[-1])
+        d = parts[0].shape[-1] if getattr(parts[0], "shape", ()) else 0
+        self.sizes = np.zeros(d)
         for number, part in enumerate(parts):
-            fault = _fault(part, self.sparse, self.single, parts[0].shape[-1])
+            fault = _fault(part, self.sparse, self.single, d)
             if not fault:
                 most = _largest(part.data if self.sparse else part)
                 largest = max(largest, most)
@@ -186,6 +187,8 @@ def _fault(part: Any, sparse: bool, single: bool, d: int) -> str | None:
         return f"has columns of {part.indices.dtype}, not int32"
     if not all(array.flags.c_contiguous and array.flags.writeable for array in arrays):
         return 'has an array that is read-only or not in C order (open a memory map with mode="c")'
+    if sparse and (np.diff(part.indptr) < 0).any():
+        return "has row pointers that decrease"
     if sparse and not _within(part, d):
         return f"has a column that is not one of 0 to {d - 1}"
     return "has columns that do not ascend within a row" if sparse and not _ascending(part) else None

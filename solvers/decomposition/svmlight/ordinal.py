@@ -133,7 +133,8 @@ def _build(problem: Problem) -> PairProblem:
         size = _SPARSE_BYTES * int(entries @ (below + above))
     if size > _OWN_LIMIT or count > _MOST_PAIRS:
         return PairProblem(count, size, None, 1)
-    higher, lower = np.nonzero(y[:, None] > y[None, :])
+    lower_ones = [np.flatnonzero(ranks < rank) for rank in range(sizes.size)]
+    higher, lower = np.repeat(np.arange(y.size), below), np.concatenate([lower_ones[rank] for rank in ranks])
     copies = 2 if count == 1 else 1
     higher, lower = np.repeat(higher, copies), np.repeat(lower, copies)
     signs = np.where(np.arange(count * copies) % 2 == 0, 1.0, -1.0)

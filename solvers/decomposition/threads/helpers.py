@@ -3,8 +3,9 @@
 Their work is in :mod:`svmrepro.solvers.decomposition.threads.team`.
 
 Helpers are called when a slice begins, and end by themselves when there has been nothing to do for some 20
-milliseconds: because the active set is small, or the run has ended, was interrupted, raised, or is in another
-process since a fork. They need not be stopped, and without any the solving thread does everything.
+milliseconds: because the active set is small, or the run has ended, was interrupted, raised, or was left
+behind in the parent process by a fork. They need not be stopped, and without any the solving thread does
+everything.
 """
 
 from __future__ import annotations
@@ -92,7 +93,10 @@ class Helpers:
                         name=f"svmrepro-{part}",
                         daemon=True,
                     )
-                    thread.start()
+                    try:
+                        thread.start()
+                    except RuntimeError:  # no more threads can be started: the existing ones do all parts
+                        break
                     self._threads[part] = thread
         return self._loops.iterate
 

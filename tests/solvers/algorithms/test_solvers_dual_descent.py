@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba import config
 from solver_cases import STORAGES, cloud, judged, linear_dual, objective, words
 from svmrepro.solvers import Problem, solve
+from svmrepro.solvers.linear import _coordinate_steps as steps
 from svmrepro.solvers.linear import dual_descent
+from svmrepro.solvers.quadratic_programs import plane_qp
 
 NAME = "dual-descent"
+
+
+@pytest.mark.parametrize("function", [steps.select, steps.sums, steps.sweep, plane_qp.enter])
+def test_code_is_compiled_before_the_clock_starts(function: Any) -> None:
+    assert config.DISABLE_JIT or function.overloads
 
 
 def example(C: float = 1.0, storage: str = "auto") -> Problem:

@@ -49,6 +49,21 @@ def test_a_run_can_end_within_a_polish() -> None:
         assert solution.info["objective"] == pytest.approx(certificate.dual, rel=1e-9)
 
 
+def test_a_run_that_ends_while_the_gradient_follows_a_polish_computes_no_more_rows() -> None:
+    problem = chess_board(500, 1e5)
+    run = started(problem, shrinking=False)
+    while run.polish is None or run.polish.changes is None or not run.polish.moved:
+        assert smo_newton.advance(run, 200, 1 << 60) is None
+    read = int(run.pairs.cache.counts.touched)
+    solution = smo_newton.finish(run, "time_limit")
+    assert solution.work["nonzeros"] == read
+    assert solution.info["objective"] == pytest.approx(certify(problem, solution).dual, rel=1e-9)
+    assert solution.end is not None
+    K = np.exp(-0.5 * np.square(problem.X[:, None] - problem.X[None]).sum(axis=2))
+    wrong = solution.end.gradient - problem.y + K @ (problem.y * solution.alpha)
+    assert np.abs(wrong).max() <= 1e-12 * solution.alpha.sum()  # rounding, also that of this sum
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_look_at_the_free_set_while_the_gradient_is_restored(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -63,6 +65,22 @@ def test_one_pair() -> None:
         problem = Problem(rows, [1.0, 5.0], C, bias=False, storage="dense")
         solution = solve(problem, "svmlight-ordinal", eps=1e-8)
         assert solution.alpha == pytest.approx([alpha]) and solution.weights == pytest.approx([first, 0.0])
+
+
+def test_multipliers_at_equal_bounds_are_within_them() -> None:
+    # Six times 0.1 is not the sum of six.
+    problem = Problem(np.arange(6.0)[:, None], [1, 1, 2, 2, 3, 3], np.full(6, 0.1), bias=False)
+    judged(problem, "svmlight-ordinal")
+
+
+def test_one_example_of_another_rank_takes_memory_for_its_pairs_only() -> None:
+    n = 20_000
+    problem = Problem(np.ones((n, 1)), np.arange(n) == n // 2, 1.0, bias=False, storage="dense")
+    tracemalloc.start()
+    made = svmlight_ordinal._build(problem)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert made.number == n - 1 and most < n * n / 10
 
 
 def test_too_many_pairs() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from numba import config
+from numba.core.targetconfig import TargetConfig
 from support import ran, unprivileged
 from svmrepro.solvers.compilation import compiled as decorator
 from svmrepro.solvers.compilation import shared_cache
@@ -123,6 +125,22 @@ def test_each_state_of_the_source_has_a_folder_of_its_own(tmp_path: Path, monkey
             folders.append(folder)
     assert folders == [str(tmp_path / "compiled-a"), str(tmp_path / "compiled-b")]
     assert str(tmp_path) == config.CACHE_DIR
+
+
+def test_one_thread_at_a_time_changes_what_numba_does() -> None:
+    before, outside = (config.CACHE_DIR, TargetConfig.__eq__), threading.Event()
+
+    def other() -> None:
+        with decorator._cache_folder(), decorator._compiling():
+            outside.wait(30)
+
+    thread = threading.Thread(target=other)
+    with decorator._cache_folder(), decorator._compiling():
+        thread.start()
+        thread.join(0.2)
+    outside.set()
+    thread.join()
+    assert (config.CACHE_DIR, TargetConfig.__eq__) == before
 
 
 def test_where_no_cache_can_be_written_there_is_none(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ def test_the_order_of_columns_is_checked_in_pieces(checked: int, monkeypatch: py
 
 ROWS = np.ones((2, 2))
 EYE = sp.csr_array(np.eye(2))
+#: Row pointers that SciPy does not check.
+FALLING = sp.csr_array((np.ones(2), np.int32([0, 1]), np.int32([0, 10**8, 2])), shape=(2, 2))
 #: Row pointers of 64 bits, and with them the columns.
 WIDE = sp.csr_array((EYE.data, EYE.indices, EYE.indptr.astype(np.int64)), shape=EYE.shape)
 
@@ -85,6 +87,9 @@ WIDE = sp.csr_array((EYE.data, EYE.indices, EYE.indptr.astype(np.int64)), shape=
         ([ROWS, EYE], "block 1 is dense and others are sparse, or the reverse"),
         ([sp.csc_array(EYE)], "block 0 is in the format csc, not CSR"),
         ([ROWS, [[1.0, 2.0]]], "block 1 is a list"),
+        ([[[1.0, 2.0]]], "block 0 is a list"),
+        ([np.array(1.0)], "block 0 has the shape ()"),
+        ([FALLING], "block 0 has row pointers that decrease"),
         ([ROWS, np.ones((2, 3))], "block 1 has the shape (2, 3)"),
         ([ROWS, np.ones((0, 2))], "block 1 has the shape (0, 2)"),
         ([ROWS.astype(np.float16)], "block 0 holds values of float16, not float64"),
