@@ -245,7 +245,7 @@ def test_time_limit(name: str, kernel: Kernel) -> None:
     X, y = cloud(8000, 200, noise=10.0)
     problem = Problem(X, y, 100.0, kernel, bias=biased(name))
     solve(problem, name, verify=False, iteration_limit=1)
-    limit = 0.3 if SOLVERS[name].loss == "hinge" else 1e-5
+    limit = 0.15 if SOLVERS[name].loss == "hinge" else 1e-5
     solution = solve(problem, name, eps=1e-9, verify=False, time_limit=limit, trace=True)
     assert solution.status == "time_limit"
     assert solution.cpu_seconds >= limit
@@ -392,7 +392,7 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> None:
     # Outputs are sums of terms of 1e12 C, whose rounding exceeds an eps of 1e-8.
     rng = np.random.default_rng(seed)
@@ -402,7 +402,8 @@ def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> 
     solution = solve(problem, name, eps=1e-8, time_limit=0.1)
     assert solution.status in ("optimal", "stalled", "time_limit")
     certificate = certify(problem, solution)  # raises outside the box
-    if solution.status == "optimal" and certificate.passes(1e-8, SOLVERS[name].tolerance_factor):
+    if solution.status == "optimal":
+        assert certificate.passes(1e-8, SOLVERS[name].tolerance_factor)
         assert certificate.gap >= -1e-9 * problem.total
 
 

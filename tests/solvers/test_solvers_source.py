@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import njit
 from svmrepro import solvers
 from svmrepro.solvers import SOLVERS, fingerprint, fingerprint_all
+from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.source_code import SourceCode
 from svmrepro.solvers.vector_code.vector_loops import exponentials
 
@@ -164,11 +164,12 @@ def test_an_import_that_cannot_be_followed_is_refused(copied: Path) -> None:
         look(copied)
 
 
-def test_exponential_to_two_ulp() -> None:
-    @njit
-    def apply(values):
-        exponentials(values, values.size)
+@compiled()
+def apply(values):
+    exponentials(values, values.size)
 
+
+def test_exponential_to_two_ulp() -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate(
         [

@@ -11,7 +11,7 @@ import pytest
 from forgeries import fault, forged, honest_fault
 from forgery_problems import KINDS, small
 
-FORGERIES = 200
+FORGERIES = 120
 POOL = 30  # problems per kind; each needs an exact solution
 
 

@@ -37,12 +37,9 @@ _COMPILED_ANALYSIS = (
 #: The tasks of the whole test in the order in which they start: the longest first, what mostly waits beside
 #: what computes, and late what needs code that others have compiled.
 TASKS: dict[str, Commands] = {
-    "smoke and report": (
-        *SMOKE,
-        ("svmrepro", "remake", "results/smoke", "--tables"),
-        ("pytest", "tests/report"),
-    ),
+    "smoke and report": (*SMOKE, ("pytest", "tests/report")),
     "algorithms": (("pytest", "tests/solvers/algorithms"),),
+    "engine": (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),),
     "analysis": (
         (
             *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz"),
@@ -55,7 +52,6 @@ TASKS: dict[str, Commands] = {
             *(*_COMPILED_ANALYSIS, "tests/coverage"),
         ),
     ),
-    "engine": (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),),
     "docs": (("pytest", "tests/docs"),),
     # The committed references follow from their measurements alone. The smoke scale draws every kind of
     # figure.

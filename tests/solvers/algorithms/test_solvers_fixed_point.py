@@ -94,13 +94,27 @@ def test_the_error_is_never_larger_than_stated(C: float) -> None:
     assert seen > 3
 
 
-@pytest.mark.parametrize(("cache_mb", "threads"), [(0.0, 1), (40.0, 1), (40.0, 2)])
-@pytest.mark.parametrize(("C", "eps"), [(1.0, 1e-3), (10.0, 1e-3), (10.0, 1e-6)])
+@pytest.fixture(scope="module")
+def whole_matrix() -> Any:
+    """The kernel matrix of a problem whose examples leave and return, and the problem."""
+    problem = Problem(*words(4500, share=0.2), 1.0, Kernel.gaussian(gamma=0.05), storage="bits")
+    return problem, gram_matrix(problem)
+
+
+@pytest.mark.parametrize(
+    ("C", "eps", "cache_mb", "threads"),
+    [
+        (10.0, 1e-3, 0.0, 1),
+        (10.0, 1e-3, 40.0, 1),
+        (10.0, 1e-3, 40.0, 2),
+        (1.0, 1e-3, 40.0, 1),
+        (10.0, 1e-6, 40.0, 1),
+    ],
+)
 def test_the_gradient_of_returning_examples_is_as_exact_as_stated(
-    C: float, eps: float, cache_mb: float, threads: int
+    C: float, eps: float, cache_mb: float, threads: int, whole_matrix: Any
 ) -> None:
-    problem = Problem(*words(4500, share=0.2), C, Kernel.gaussian(gamma=0.05), storage="bits")
-    matrix = gram_matrix(problem)
+    problem, matrix = whole_matrix[0].with_C(C), whole_matrix[1]
     run = started(problem, eps, cache_mb=cache_mb, threads=threads)
     state, restores, most = run.pairs.state, 0, 0
     in_fixed_point: list[bool] = []

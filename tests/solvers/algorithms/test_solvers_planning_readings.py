@@ -57,14 +57,14 @@ def test_named_solvers_are_readings(name: str, data: str) -> None:
 def test_readings_against_whole_matrices(options: dict[str, Any]) -> None:
     # Paths may diverge where two gradients are equal up to rounding; the counts of most problems agree.
     same = []
-    for seed in range(20):
+    for seed in range(10):
         problem = Problem(*random_labels(30, 2, seed), 5.0, Kernel.gaussian(0.5))
         full = SOLVERS[NAME].check_options(options)
         expected = steps_of_reading(gram(problem), problem.y, 5.0, full)
         solution = solve(problem, NAME, eps=0.05, shrinking=False, iteration_limit=2000, **options)
         assert solution.status == ("optimal" if solution.iterations < 2000 else "iteration_limit")
         same.append(solution.iterations == expected)
-    assert sum(same) >= 12
+    assert sum(same) >= 6
 
 
 @pytest.mark.parametrize(
