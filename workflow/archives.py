@@ -166,7 +166,7 @@ def _sums(content: bytes) -> dict[str, str]:
 def _downloaded(url: str, below: Path) -> Path:
     """Return the file of a URL, downloaded unless that was done within `FRESH` seconds."""
     from svmrepro.datasets.download.http import Network
-    from svmrepro.datasets.errors import SourceError
+    from svmrepro.datasets.errors import SourceError, StorageError
 
     named = re.sub(r"[^A-Za-z0-9._-]+", "-", url.partition("?")[0].rstrip("/").rpartition("/")[2])
     key = hashlib.sha256(url.encode()).hexdigest()[:12]
@@ -176,6 +176,6 @@ def _downloaded(url: str, below: Path) -> Path:
     with atomic_path(file) as temporary:
         try:
             Network().download(url, temporary, MOST_BYTES)
-        except SourceError as error:
+        except (SourceError, StorageError) as error:
             raise StepError(f"against: {url}: {one_line(error)}") from None
     return file

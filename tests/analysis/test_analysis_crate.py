@@ -3,6 +3,7 @@
 import json
 
 import analysis_support as synthetic
+import pandas as pd
 import pytest
 from support import PROJECT
 from svmrepro.workflow.configuration import paths
@@ -34,6 +35,18 @@ def test_a_crate_names_software_machine_data_and_files(full):
     assert all((folder / entity["@id"]).is_file() for entity in files)
     assert len(files) == len([*folder.glob("*/*.*")])
     (folder / crate.METADATA).unlink()
+
+
+def test_a_crate_is_of_what_was_measured():
+    """Lines of what was not run have a time as well."""
+    common = {"scale": "smoke", "paper": "p"}
+    measured = {**common, "dataset": "noise", "time": "2026-01-02T03:04:05Z", "cpu_seconds": 0.5}
+    missing = {**common, "dataset": "adult", "time": "2026-01-03T03:04:05Z", "cpu_seconds": None}
+    graph = json.loads(crate.metadata(pd.DataFrame([measured, missing]), {}))["@graph"]
+    action = next(entity for entity in graph if entity["@id"] == "#run")
+    assert action["object"] == [{"@id": "#Dataset-noise"}] and action["endTime"] == measured["time"]
+    with pytest.raises(StepError, match="no measurement was made"):
+        crate.metadata(pd.DataFrame([missing]), {})
 
 
 def test_a_folder_without_measurements_is_named(tmp_path):

@@ -8,7 +8,7 @@ from curve_support import experiment, results, run, with_ratios
 from svmrepro.workflow.analysis import fits
 from svmrepro.workflow.analysis.fits import compare_contenders
 from svmrepro.workflow.configuration.model import Artefact, Contender
-from svmrepro.workflow.figures import seconds_objectives, seconds_ratios, style
+from svmrepro.workflow.figures import performance_profile, seconds_objectives, seconds_ratios, style
 from svmrepro.workflow.statistics.intervals import PROCESS_SPREAD
 from svmrepro.workflow.tables import contenders, peers
 
@@ -140,6 +140,27 @@ def test_no_two_solvers_look_alike():
 def test_distinct_looks_are_distinct():
     labels = [*style.CONTENDER_LOOKS, *(f"mine-{k}" for k in range(40))]
     assert len(set(style.contender_looks(labels).values())) == len(labels)
+
+
+def test_contenders_that_differ_in_an_option_of_text_are_named_by_it():
+    modes = {mode: Contender(mode, "mine:train", options={"mode": mode}) for mode in ("fast", "exact")}
+    lines = [run("set", mode, 1000, cpu_seconds=1.0, **CERTIFICATE) for mode in modes]
+    measured = results(lines, replace(experiment("set"), contenders=modes, sizes=(1000,)))
+    plain = Artefact("modes", "contenders", "table", ("set",), "Modes", "")
+    rows = contenders.build(measured, plain).sections[0].rows
+    assert [row["contender"].text for row in rows] == ["fast", "exact"]
+
+
+def test_a_profile_leaves_out_what_was_solved_on_other_hardware():
+    lines = [
+        run("set", "smo-newton", 4000, cpu_seconds=1.0, **{"machine.cpu": "here"}),
+        run("set", "smo-newton", 2000, cpu_seconds=0.5, **{"machine.cpu": "here"}),
+        run("set", "mine", 4000, cpu_seconds=0.1, **{"machine.cpu": "there"}),
+        run("set", "libsvm-dense", 4000, **LATE),
+    ]
+    measured = results(lines, replace(experiment("set"), contenders=CONTENDERS))
+    found = performance_profile.seconds_of(measured, "set", ["smo-newton", "mine", "libsvm-dense"])
+    assert found == {"smo-newton": 1.0, "libsvm-dense": np.inf}
 
 
 def test_steps_that_a_package_does_not_report_are_unknown():

@@ -51,6 +51,11 @@ def test_sound_tables_are_read_and_doubled_or_ragged_ones_are_not(tmp_path, kind
             read(path)
 
 
+def test_another_program_may_write_counts_as_decimal_fractions(tmp_path):
+    (fit,) = read_fits([written(tmp_path / "t.csv", FIT | {"points": "3.0"})]).values()
+    assert fit.points == 3
+
+
 def test_certificates_may_say_more_than_is_known_here(tmp_path):
     more = {"certificate.sampled": "true", "certificate.method": "sampled", "certificate.rounding": "1e-9"}
     (run,) = read_runs([written(tmp_path / "t.csv", {**RUN, **more})]).runs

@@ -52,6 +52,13 @@ def test_what_snakemake_cannot_make():
     )
     said = f"WorkflowError:\nError recording metadata for finished job {full}"
     assert plainly(said) == "cannot write into a/.snakemake: no space left on device"
+    assert plainly(said.replace("a/", "my a/")).startswith("cannot write into my a/.snakemake: ")
+    said = f"WorkflowError:\nFailed to create output directory my data/a. PermissionError: {refused}"
+    assert plainly(said) == "cannot write my data/a: permission denied"
+    said = (
+        "Missing input files for rule tabulate:\n    affected files:\n        my results/a.csv\n        b.csv"
+    )
+    assert plainly(said) == "my results/a.csv is missing, which tabulate needs"
 
 
 @pytest.mark.parametrize(

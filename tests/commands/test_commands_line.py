@@ -91,6 +91,7 @@ def test_a_shell_completes_commands_and_names(line, offered, tmp_path):
     ended = svmrepro(tmp_path, **shell, _ARGCOMPLETE_STDOUT_FILENAME=str(tmp_path / "words"))
     assert (ended.stdout, ended.stderr) == ("", "")
     assert {word.strip() for word in (tmp_path / "words").read_text().splitlines()} == offered
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.libsvm", "words"}, "nothing else is written"
 
 
 def test_the_whole_test_runs_every_folder_of_tests():

@@ -3,8 +3,10 @@
 import pytest
 from commands_support import COMPILED, svmrepro
 from svmrepro.workflow.configuration import callers_folder, config_dir, load_config
+from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
+from svmrepro.workflow.joining.bench_settings import Bench, contenders_of
 from svmrepro.workflow.running.selection import FOLDERS, selected
 
 SMOKE = [("--scale", {"scale": "smoke"})]
@@ -37,6 +39,15 @@ def test_a_solver_of_ones_own_joins_the_others():
         }
     alone = chosen([OWN, "smo"], ["noise"]).experiments
     assert {found.solver for each in alone for found in each.contenders.values()} == {OWN, "smo"}
+
+
+def test_a_solver_of_ones_own_may_have_any_name(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "_mine.py").write_text("def fit(problem, eps, time_limit): ...\n")
+    for each in chosen(["_mine:fit"], ["noise"]).experiments:
+        assert each.contenders["mine.fit"].solver == "_mine:fit"
+    assert "mine.fit" in contenders_of(Bench(solvers=["_mine:fit"]))
+    assert valid_name("__:_") == "own"
 
 
 def test_a_folder_that_is_set_is_kept():

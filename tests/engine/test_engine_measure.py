@@ -261,7 +261,7 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason():
 def test_a_wrong_file_is_named_at_the_end_of_the_run():
     config = prepare(sizes=[30], of={"dataset": "adult"})
     absent = "a1a: mirror /here/a1a: no such file; http://host/a1a: no such file"
-    wrong = "a9a: mirror /here/a9a: 7 bytes where 9 were expected; http://host/a9a: no such file"
+    wrong = "a9a: mirror /home/Jane Doe/a9a: 7 bytes where 9 were expected; http://host/a9a: no such file"
     data_sets.write_marker(config, data_sets.Marker("adult", False, (absent, wrong), 1.0))
     measure(config)
     assert "not available: a9a: mirror: 7 bytes where 9 were expected (`./run fetch`" in closing(config)

@@ -4,7 +4,9 @@ import functools
 import http.server
 import io
 import json
+import resource
 import shutil
+import signal
 import stat
 import threading
 import zipfile
@@ -195,11 +197,21 @@ def test_a_damaged_archive_is_refused_in_one_line(cut, tmp_path):
 def test_an_archive_is_had_from_a_url_once(tmp_path):
     (tmp_path / "www").mkdir()
     archives.pack(GOOD, tmp_path / "www" / "run.zip")
+    (tmp_path / "www" / "large.zip").write_bytes(bytes(2**22))
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "www"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/run.zip"
         folder = archives.run_folder(url, tmp_path / "below")
+        before, on_limit = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2**21, before[1]))
+            with pytest.raises(StepError, match=r"^against: http://\S+/large\.zip: .* cannot be written: "):
+                archives.run_folder(url.replace("run.zip", "large.zip"), tmp_path / "below")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, on_limit)
         server.shutdown()
     assert (folder / "check.json").read_bytes() == GOOD["check.json"]
     assert archives.run_folder(url, tmp_path / "below") == folder, "the copy is used"

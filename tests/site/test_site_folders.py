@@ -296,8 +296,10 @@ def test_a_site_takes_the_place_of_an_earlier_one_only(run, tmp_path):
     write_site([run], out)
     stale = out / "smoke" / "stale.html"
     stale.touch()
+    shutil.copytree(out / "smoke", out / "another")
+    (out / "mine").mkdir()
     assert "of 1 run:" in write_site([run], out)
-    assert not stale.exists()
+    assert not stale.exists() and not (out / "another").exists() and (out / "mine").exists()
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.txt").touch()
@@ -379,9 +381,14 @@ def test_a_full_disk_names_the_file_that_cannot_be_copied(run, tmp_path, monkeyp
     def refuse(source, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
 
+    earlier = tmp_path / "site" / "index.html"
+    for path in (earlier, tmp_path / "site" / "assets" / "site.css"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     monkeypatch.setattr(shutil, "copyfile", refuse)
     with pytest.raises(StepError, match=r"^cannot write \S+/site/assets/\S+: no space left on device$"):
         write_site([run], tmp_path / "site")
+    assert not earlier.exists(), "if it exists, all other pages do"
 
 
 def test_papers_beyond_the_default_list_have_their_titles():

@@ -1,5 +1,7 @@
 """What the site says of the machine of a run and of noise."""
 
+from dataclasses import replace
+
 import pytest
 from site_support import EXPERIMENT, PAPER
 from support import measurement
@@ -55,6 +57,13 @@ def test_flagged_runs_and_several_protocols_are_warned_of(tmp_path):
     assert warned(noise_facts(found)).keys() == {"flagged for other load", "protocol of timing"}
     assert [record.flagged for record in found] == ["", "other processes used 0.9 cores"]
     assert load(found).flagged == 1 and load(found).steal == 0.0
+
+
+def test_a_measurement_before_there_were_protocols_has_the_first(tmp_path):
+    (new,) = records(tmp_path, {"protocol": "1"})
+    old = replace(new, fields={key: value for key, value in new.fields.items() if key != "protocol"})
+    values = {fact.name: fact.value for fact in noise_facts([old, new])}
+    assert values["protocol of timing"] == "1"
 
 
 def test_the_paper_with_most_flagged_runs_is_named(tmp_path):

@@ -153,7 +153,7 @@ def read_fits(files: Iterable[Path]) -> dict[tuple[str, str, str, str], Fit]:
         n_min, n_max = (
             int(text) if text.isdecimal() else float(text) for text in (row["n_min"], row["n_max"])
         )
-        points = int(row["points"])
+        points = int(float(row["points"]))  # other programs may write 3.0
         fits[key] = Fit(_exponent(row), intercept, points, n_min, n_max, row["method"], row["note"])
     return fits
 

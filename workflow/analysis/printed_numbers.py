@@ -130,7 +130,8 @@ def snake(contender: str) -> str:
 def _kind(column: str) -> Kind | None:
     if column == "n":
         return field_types.optional(field_types.size)
-    numeric = column.endswith(("_seconds", "_exponent", "_vectors"))
+    numeric = column.endswith(("_seconds", "_iterations", "_exponent", "_vectors", "_percent"))
+    numeric |= column in ("C", "C_total", "eps", "gamma")
     return field_types.optional(field_types.number) if numeric else None
 
 

@@ -50,9 +50,12 @@ def _papers(scale: str | None) -> list[str]:
 
 
 def _targets(scale: str | None) -> list[str]:
+    from tempfile import TemporaryDirectory
+
     from svmrepro.workflow.graph.plan import Plan
 
-    return Plan({"scale": scale} if scale else {}).targets()
+    with TemporaryDirectory() as folder:  # a plan writes its configuration
+        return Plan({"results_dir": folder, **({"scale": scale} if scale else {})}).targets()
 
 
 def _solvers(_: str | None) -> list[str]:

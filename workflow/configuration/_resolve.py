@@ -264,8 +264,10 @@ def _experiment(
         permutations = min(permutations, settings.most_permutations)
     sizes = _file_sizes("sizes", entry.sizes, entry.dataset, own)
     between = _file_sizes("nested", entry.nested, entry.dataset, own)
-    with under("sizes"):
-        of_paper = {_file_size(entry.dataset, n, own): n for n in paper_sizes}
+    of_paper = {}
+    for n in paper_sizes:
+        with suppress(Fault):  # the settings may name a smaller data set than the paper's
+            of_paper[_file_size(entry.dataset, n, own)] = n
     next_size = min((n for n in of_paper if n > max(sizes)), default=max(sizes))
     nested = {n for n in between if min(sizes) < n < next_size} - set(sizes)
     axis, points = _axis(entry)

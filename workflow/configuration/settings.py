@@ -5,6 +5,7 @@ UNSET marks a field that was not given. If that differs from null, null is not t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -227,6 +228,11 @@ class PaperFile(FileSection, kw_only=True):
     def __post_init__(self) -> None:
         if not any(self.experiments.values()):
             raise Fault(("experiments",), "must not be empty")
+
+
+def valid_name(text: str) -> str:
+    """Return the `Name` closest to a text, such as the label of a solver ``package.module:function``."""
+    return re.sub(r"[^A-Za-z0-9._-]", ".", text).lstrip("._-") or "own"
 
 
 def given(value: T | UnsetType, default: U) -> T | U:

@@ -63,15 +63,19 @@ def build(results: Results, artefact: Artefact) -> Figure:
 def seconds_of(results: Results, name: str, labels: Sequence[str]) -> dict[str, float]:
     """Return the median seconds, at the largest size that any contender solved, of those taking part there.
 
-    They are infinite where a contender has no certified result.
+    They are infinite where a contender has no certified result. One that was solved on other hardware has no
+    seconds to compare, and is left out.
     """
     experiment = results.experiment(name)
     for n in sorted(experiment.sizes, reverse=True):
-        medians = {label: results.group(name, label, n).median(CPU) for label in labels}
+        groups = {label: results.group(name, label, n) for label in labels}
+        medians = {label: group.median(CPU) for label, group in groups.items() if not group.elsewhere}
         if any(seconds is not None for seconds in medians.values()):
-            there = [label for label in labels if n in experiment.sizes_of(experiment.contenders[label])]
-            found = {label: medians[label] for label in there}
-            return {label: math.inf if each is None else each for label, each in found.items()}
+            return {
+                label: math.inf if seconds is None else seconds
+                for label, seconds in medians.items()
+                if n in experiment.sizes_of(experiment.contenders[label])
+            }
     return {}
 
 

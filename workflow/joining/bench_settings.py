@@ -24,6 +24,7 @@ from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import as_called, callers_folder, config_dir
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
+from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.fingerprints import solver_fingerprint
@@ -349,7 +350,7 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
         if SOLVERS[name].version is not None and all(entry["solver"] != name for entry in peers.values()):
             fitting[name] = {"solver": name}
     for name in own:
-        fitting[re.sub(r"[^A-Za-z0-9._-]", ".", name)] = {"solver": name, "options": dict(bench.options)}
+        fitting[valid_name(name)] = {"solver": name, "options": dict(bench.options)}
     if bench.kernel != "linear" and not bench.bias:
         raise StepError("--no-bias: only linear solvers go without a bias: add --kernel linear")
     for entry in fitting.values():

@@ -28,11 +28,12 @@ from msgspec import structs
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
+from svmrepro.workflow.analysis.paired_contenders import COUNTS
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES, needs_clock
+from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES, SUPPORT_VECTORS, needs_clock
 
 HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 STAND_IN, STAND_IN_FAILS = "holds on a stand-in", "does not hold on a stand-in"
@@ -88,6 +89,15 @@ def tally(count: Mapping[str, int]) -> str:
     return ", ".join(
         f"{count[name]} {after_number(name, count[name])}" for name in (*VERDICTS, UNASKED) if count.get(name)
     )
+
+
+class _Words(msgspec.Struct):
+    """Parameters of quantities that have the same values in every kind."""
+
+    at: Literal["each", "largest"] | int = "each"
+    has: Literal["less", "more"] = "less"
+    sizes: Literal["own"] = "own"
+    zeros: Literal["left out"] = "left out"
 
 
 class EarlierRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -212,6 +222,11 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
     for key in sorted(quantity.keys() - required - optional):
         known = required | optional
         raise ValueError(f"quantity: key '{key}' is unknown{did_you_mean(key, known - quantity.keys())}")
+    field_types.check("quantity", quantity, partial(typed, kind=_Words))
+    if "which" in quantity and (kind == "support-vectors" or "of" not in quantity):
+        counts = [*(SUPPORT_VECTORS if kind == "support-vectors" else COUNTS)]
+        if quantity["which"] not in counts:
+            raise ValueError(f"quantity: which: one of {', '.join(counts)} expected")
     named = quantity["experiments"]
     if named != "all" and not isinstance(named, list):
         raise ValueError("quantity: experiments: a list of names, or all, expected")

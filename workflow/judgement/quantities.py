@@ -34,6 +34,9 @@ from svmrepro.workflow.statistics import (
     ratio_interval,
 )
 
+SUPPORT_VECTORS = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("nonbound", "bound")}
+"""Parameter ``which`` of the kind support-vectors -> the counts whose sum it is."""
+
 
 def exponent(results: Results, spec: Spec) -> list[Finding]:
     """Exponents of ``contender``, ``of`` cpu_seconds, work, or any numeric column of the measurements.
@@ -112,7 +115,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:
     """Relative absolute difference of a count from the paper's; ``which``: nonbound, bound, total."""
-    kinds = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("nonbound", "bound")}[spec["which"]]
+    kinds = SUPPORT_VECTORS[spec["which"]]
 
     def look(name: str, row: SizeRow) -> Interval | str:
         printed = [results.numbers.support_vectors(name, row.n_paper, kind) for kind in kinds]

@@ -119,6 +119,7 @@ def _entry(run: MeasuredRun) -> dict[str, Any]:
     setting = {**{name: run.fields.get(name, "") for name in SETTING}, **more}
     return {
         **{name: run.fields.get(name, "") for name in PROBLEM},
+        "seed": run.fields.get("seed", "").removesuffix(".0"),  # as pandas writes it beside empty cells
         **({"point": _value(point)} if (point := run.fields.get("point", "")) else {}),
         "setting": {name: _value(text) for name, text in setting.items()},
         "status": run.status if run.solved or run.status != "optimal" else "uncertified",

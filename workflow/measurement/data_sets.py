@@ -142,7 +142,7 @@ def _understood(path: Path) -> Marker | None:
 
 def _portable(reason: str) -> str:
     # Tables are published, so the path of a local mirror is removed, and the password in an address.
-    return re.sub(r"\bmirror (?!https?:)\S+: ", "mirror: ", re.sub(r"(?<=://)[^/\s]*@", "", reason))
+    return re.sub(r"\bmirror (?!https?:)[^;]+?: ", "mirror: ", re.sub(r"(?<=://)[^/\s]*@", "", reason))
 
 
 def load_instance(config: Config, instance: Instance, encoding: str | None = None) -> Dataset:

@@ -29,14 +29,16 @@ def explain(text: str, plan: Plan, settings: argparse.Namespace) -> str:
         known = nearest_file(missing[1], plan.files())
         hint = f"did you mean {known!r}?" if known else "`./run --list-target-rules` lists the names"
         return as_called(f"there is no target {missing[1]}; {hint}")
-    incomplete = re.search(r"Missing input files for rule (\S+):.*?affected files:\s*(\S+)", text, re.DOTALL)
+    incomplete = re.search(
+        r"Missing input files for rule (\S+):.*?affected files:\s*([^\n]+)", text, re.DOTALL
+    )
     if incomplete:
         return f"{incomplete[2]} is missing, which {incomplete[1]} needs"
-    refused = re.search(r"Failed to create output directory (\S+)\. \w+: \[Errno \d+\] ([^:]+):", text)
+    refused = re.search(r"Failed to create output directory (.+?)\. \w+: \[Errno \d+\] ([^:]+):", text)
     if refused:
         return f"cannot write {refused[1]}: {refused[2].lower()}"
     unrecorded = re.search(
-        r"recording metadata .*?\(\[Errno \d+\] ([^:)]+).*?directory (\S+)", text, re.DOTALL
+        r"recording metadata .*?\(\[Errno \d+\] ([^:)]+).*?directory ([^\n]+)", text, re.DOTALL
     )
     if unrecorded:
         return f"cannot write into {unrecorded[2]}: {unrecorded[1].lower()}"

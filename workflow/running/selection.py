@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.workflow.configuration import Config, Contender, load_config
+from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.fingerprints import solver_fingerprint
 
@@ -25,7 +25,7 @@ def selected(layers: Sequence[Layer], solvers: Sequence[str], data: Sequence[str
     named, or all if none is. An unknown name, or an empty selection, raises a StepError.
     """
     config = load_config(layers)
-    own = {name: re.sub(r"[^A-Za-z0-9._-]", ".", name) for name in solvers if _is_own(name)}
+    own = {name: valid_name(name) for name in solvers if _is_own(name)}
     for name in own:
         try:
             user = user_functions.find(name)

@@ -108,7 +108,9 @@ class Site:
 
     def write(self) -> None:
         """Write all pages. Files of an earlier site that are no longer made are removed."""
-        for each in (*(run.slug for run in self.runs), "compare", "assets", "vendor"):
+        (self.folder / "index.html").unlink(missing_ok=True)
+        earlier = [path.parent.name for path in self.folder.glob("*/machine.html")]
+        for each in (*earlier, *(run.slug for run in self.runs), "compare", "assets", "vendor"):
             shutil.rmtree(self.folder / each, ignore_errors=True)
         for each in ("assets", "vendor"):
             for path in (HERE / each).rglob("*"):

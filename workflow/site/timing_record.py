@@ -82,7 +82,7 @@ def noise_facts(records: Sequence[Record]) -> list[Fact]:
     # Many flagged runs where only counts matter must not discredit the seconds of all the others.
     where, most = next(iter(_papers(flagged).most_common(1)), ("", 0))
     mostly = f", {most:,} of them in {where}" if len(_papers(records)) > 1 and 2 * most > len(flagged) else ""
-    protocols = Counter(str(record.fields["protocol"]) for record in records)
+    protocols = Counter(str(record.fields.get("protocol") or "1") for record in records)
     loads = _values(records, "load_before")
     facts = [
         Fact(

@@ -54,14 +54,14 @@ def run(folder: Path) -> int:
     runs = pd.concat([pd.read_parquet(path) for path in measured], ignore_index=True)
     files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*/*.*"))]
     atomic_write(folder / METADATA, metadata(runs, {name: {} for name in files}))
-    measurements = plural(int(runs["time"].notna().sum()), "measurement")
+    measurements = plural(int(runs["cpu_seconds"].notna().sum()), "measurement")
     print(f"{folder / METADATA}: {plural(len(files), 'file')}, {measurements}")
     return 0
 
 
 def metadata(runs: pd.DataFrame, files: Mapping[str, Mapping[str, str]]) -> str:
     """Return the metadata of a crate as JSON; ``files`` may have properties besides their kind."""
-    runs = runs[runs["time"].notna()]
+    runs = runs[runs["cpu_seconds"].notna()]
     if runs.empty:
         raise StepError("no measurement was made, so there is nothing to describe")
     scale, licence = runs["scale"].iloc[0], f"https://spdx.org/licenses/{LICENCE}"

@@ -45,8 +45,7 @@ def run(folders: Sequence[Path], output: Path, reference: bool = False, figures:
     for paper in config.papers:
         _split(config, paper, found[paper])
         collect.run(config, paper)
-        for folder in folders:
-            _artefacts(config, paper, folder, figures)
+        _artefacts(config, paper, folders, figures)
     if reference:
         for folder in folders:
             _keep_counts_of_data(config, folder)
@@ -107,18 +106,18 @@ def _split(config: Config, paper: str, found: Mapping[str, list[_Rows]]) -> None
         analyse.write(config, paper, name, pieces[0] if len(pieces) == 1 else join_pieces(pieces))
 
 
-def _artefacts(config: Config, paper: str, folder: Path, figures: bool) -> None:
-    """Make the artefacts again, but copy those about a data set or an example that the folder has."""
+def _artefacts(config: Config, paper: str, folders: Sequence[Path], figures: bool) -> None:
+    """Make the artefacts again, but copy those about a data set or an example that a folder has."""
     for name, artefact in config.papers[paper].artefacts.items():
         if artefact.form == "figure" and not figures:
             continue
         step = tabulate if artefact.form == "table" else plot
-        places = _places(config, paper, artefact, folder)
-        listed = "deviations" in artefact.settings
-        if artefact.measured or listed or not all(source.is_file() for source, _ in places):
+        every = [_places(config, paper, artefact, folder) for folder in folders]
+        whole = [places for places in every if all(source.is_file() for source, _ in places)]
+        if artefact.measured or "deviations" in artefact.settings or not whole:
             step.run(config, paper, [name])
             continue
-        for source, target in places:
+        for source, target in whole[0]:
             with atomic_path(target) as temporary:
                 shutil.copyfile(source, temporary)
 

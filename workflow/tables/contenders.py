@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
@@ -112,7 +113,8 @@ def _row(
         cells["relative"] = ratio_cell(results, name, row, contender, baseline, CPU)
     if option:
         setting = experiment.contenders[contender].options.get(option)
-        cells["contender"] = Cell(contender, "default") if setting is None else Cell(setting, f"{setting:g}")
+        shown = Cell(contender, "default") if setting is None else replace(_setting(setting), value=setting)
+        cells["contender"] = shown
     group = results.group(name, contender, row.n)
     if group.reason:
         absent = missing(group.reason, DASH)
@@ -160,4 +162,4 @@ def _setting(value: object) -> Cell:
         return BLANK
     if isinstance(value, bool):
         return prose(("no", "yes")[value])
-    return prose(value if isinstance(value, str) else f"{value:g}")
+    return prose(f"{value:g}" if isinstance(value, int | float) else str(value))

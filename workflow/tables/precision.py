@@ -116,10 +116,14 @@ def _rows(
                 said = _why_not(results, name, n, label, rivals[label], target)
                 rows[label][f"seconds_{place}"] = missing(said or "not run")
                 continue
-            ratio = run.seconds.value / least
+            seconds = run.seconds.value
             rows[label] |= {
-                f"seconds_{place}": median(run.group.values(CPU), run.seconds),
-                f"ratio_{place}": prose("fastest") if ratio == 1.0 else number(ratio),
+                f"seconds_{place}": (
+                    median(run.group.values(CPU), run.seconds) if seconds else Cell(seconds, "below clock")
+                ),
+                f"ratio_{place}": (
+                    prose("fastest") if seconds == least else number(seconds / least if least else None)
+                ),
                 f"iterations_{place}": count(run.group.median("iterations")),
                 f"eps_{place}": Cell(run.eps, f"{run.eps:g}"),
             }

@@ -106,6 +106,15 @@ def test_counts_pair_across_processes_and_seconds_do_not(tmp_path):
     assert "9 (of 10, 8 for seconds)" in words(config, "smo-pasmo")
 
 
+def test_contenders_without_a_dual_objective_have_no_cells_about_it(tmp_path):
+    def change(line):
+        line["certificate"] = {**line["certificate"], "dual": None}
+
+    config = permuted.measured(tmp_path, ["banana"], change, only=["smo-pasmo"])
+    banana = rows(config, "smo-pasmo")["banana"]
+    assert banana["pairs"] == "10" and banana["objective"] == banana["objective_mark"] == ""
+
+
 def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_other(tmp_path):
     def change(line):
         line["flagged"] = line["experiment"] == "heart" or line["seed"] < 4

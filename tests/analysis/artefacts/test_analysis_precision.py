@@ -46,6 +46,18 @@ def test_the_table():
     assert perf["seconds_2"].text.startswith("not reached: 3.0e-03") and "ratio_2" not in perf
 
 
+def test_seconds_below_the_clock_are_no_divisor():
+    quick, slow = (
+        run("set", label, 4000, 0.1, cpu_seconds=seconds, **{"certificate.primal": 1, "certificate.dual": 1})
+        for label, seconds in (("svmperf", 0), ("svmlight", 2))
+    )
+    artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.1]})
+    (section,) = precision.build(results([quick, slow], experiment("set", "eps")), artefact).sections
+    perf, light, _ = section.rows
+    assert [perf[key].text for key in ("seconds_0", "ratio_0")] == ["below clock", "fastest"]
+    assert [light[key].text for key in ("seconds_0", "ratio_0")] == ["2.00", "–"]
+
+
 def test_nothing_measured_says_so():
     gone = results(
         [run("set", "svmperf", 4000, 0.1, status="not_run", reason="data not available")],

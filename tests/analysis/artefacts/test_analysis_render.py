@@ -60,6 +60,14 @@ def test_three_significant_digits(value, text):
         significant(float("nan"))
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("2.0", "2.0"), ("20711.3", "20,711.3"), ("-0.5", "-0.5"), (".5", "0.5"), ("1e3", "1,000"), ("7", "7")],
+)
+def test_a_printed_number_keeps_its_sign_and_digits(text, shown):
+    assert printed(text) == Cell(float(text), shown)
+
+
 TABLE = Table(
     title="A <title>",
     sections=(
@@ -95,6 +103,8 @@ def test_markdown_is_aligned_and_escaped():
     assert "| 1,000 | 0.500 (0.400 … 0.600) | 2.0 |" in text
     assert r"| 2,000 | not run: a  \| b | – |" in text
     assert text.count("## More") == 1
+    hidden = replace(TABLE, notes=["train.<locals>.f() < 6"], provenance="</b>")
+    assert "- train.\\<locals>.f() < 6\n" in to_markdown(hidden) and "*\\</b>*" in to_markdown(hidden)
 
 
 def test_html_is_one_balanced_page_without_scripts():

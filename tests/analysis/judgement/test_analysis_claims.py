@@ -165,6 +165,12 @@ def test_a_first_rule_is_read_as_the_present_one_is(tmp_path):
         read_claims(path, list(synthetic.EXPERIMENTS))
 
 
+ON_ADULT = {"experiments": ["adult-linear"]}
+SUPPORT = {"kind": "support-vectors", "contender": "smo", "which": "total", **ON_ADULT}
+SHARE = {"kind": "significant", "contenders": ["smo"], "of": "iterations", "table": "t", **ON_ADULT}
+COUNT = {"kind": "printed-counts", "contender": "smo", "table": "t", **ON_ADULT}
+VALUE = {"kind": "value", "contenders": ["smo"], "of": "iterations", **ON_ADULT}
+
 WRONG = (
     ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
     ({"rule": {"at-least": "many"}}, "rule.at-least: must be a number or a list, not 'many'"),
@@ -174,6 +180,12 @@ WRONG = (
     ({"quantity": {**ENTRY["quantity"], "size": "own"}}, "key 'size' is unknown; did you mean 'sizes'?"),
     ({"quantity": {"kind": "exponent", "experiments": ["adult-linear"]}}, "key 'contender' is missing"),
     ({"quantity": {**ENTRY["quantity"], "experiments": ["adult-liner"]}}, "did you mean 'adult-linear'?"),
+    ({"quantity": {**ENTRY["quantity"], "sizes": "all"}}, "quantity: sizes: must be one of own, not 'all'"),
+    ({"quantity": {**SUPPORT, "at": "larges"}}, "quantity: at: must be "),
+    ({"quantity": {**SUPPORT, "which": "free"}}, "quantity: which: one of nonbound, bound, total expected"),
+    ({"quantity": {**SHARE, "has": "fewer"}}, "quantity: has: must be one of less, more, not 'fewer'"),
+    ({"quantity": {**COUNT, "which": "svs"}}, "which: one of support_vectors, bounded_support_vectors exp"),
+    ({"quantity": {**VALUE, "zeros": "leave out"}}, "quantity: zeros: must be one of left out, not"),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
     ({"over": "some"}, "over: must be one of all, any, most, nearly-all, together, not 'some'"),
     ({"kind": "minor"}, "kind: must be one of "),

@@ -216,6 +216,12 @@ def test_command_line_wins_over_scale():
     assert (found.dataset, found.sizes, found.seeds) == ("mine", (7,), (None,))
 
 
+def test_another_data_set_may_lack_the_papers_sizes():
+    found = load_config(experiment(dataset="spambase", sizes=[1605]))
+    described = found.experiment("platt1998", "adult-linear")
+    assert described.sizes == (1605,) and described.paper_sizes == {1605: 1605}
+
+
 def test_a_data_set_of_ones_own(tmp_path):
     """YAML gives numbers as keys, --config texts."""
     config = load_config({**own_data(), **experiment(dataset="mine", sizes=[7])})

@@ -86,8 +86,8 @@ def printed(text: str) -> Cell:
     """Return the cell of a printed number, with its own digits and thousands separators; "" gives a dash."""
     if not text:
         return BLANK
-    whole, point, decimals = text.partition(".")
-    return Cell(float(text), f"{int(whole):,}{point}{decimals}")
+    digits = len(text.partition(".")[2])
+    return Cell(float(text), f"{float(text):,.{digits}f}")
 
 
 def percent(value: float | None) -> Cell:

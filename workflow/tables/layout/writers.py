@@ -6,6 +6,7 @@ The CSV contains only the first section; the others are excerpts of separate fil
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -55,11 +56,11 @@ def to_markdown(table: Table) -> str:
             cells = [row.get(column.key, BLANK) for column in columns]
             lines.append(_markdown_line(f"{c.text} ({c.detail})" if c.detail else c.text for c in cells))
         lines.append("")
-    lines += [f"- {note.translate(_MARKDOWN)}" for note in table.notes]
+    lines += [f"- {_escaped(note)}" for note in table.notes]
     if table.notes:
         lines.append("")
     if table.provenance:
-        lines += [f"*{table.provenance.translate(_MARKDOWN)}*", ""]
+        lines += [f"*{_escaped(table.provenance)}*", ""]
     return "\n".join(lines)
 
 
@@ -98,8 +99,13 @@ def html_environment(folder: Path) -> Environment:
 _MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "*": "\\*", "\r": " ", "\n": " "})
 
 
+def _escaped(text: str) -> str:
+    """Return a text in which nothing is markup; GitHub would hide ``<locals>`` as a tag."""
+    return re.sub("<(?=[A-Za-z/!?])", r"\\<", text.translate(_MARKDOWN))
+
+
 def _markdown_line(texts: Iterable[str]) -> str:
-    return f"| {' | '.join(text.translate(_MARKDOWN) for text in texts)} |"
+    return f"| {' | '.join(map(_escaped, texts))} |"
 
 
 def _markdown_header(column: Column) -> str:

@@ -120,6 +120,8 @@ def _row(
 def _objective_cells(compared: Family, place: int) -> dict[str, Cell]:
     """Return the cells of the objectives. The mark is a word, because a higher objective is better."""
     pairing = compared.pairings[place]
+    if not pairing.first:  # no dual objective is known of cutting planes
+        return {}
     test = pairing.test
     difference = statistics.median(
         (b - a) / abs(a) for a, b in zip(pairing.first, pairing.second, strict=True)
