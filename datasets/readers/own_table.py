@@ -30,7 +30,7 @@ from svmrepro.datasets.registry import Label
 _POSITIONS = {"first": 0, "last": -1}
 
 # One match per line, in C; only a line that fails is examined field by field.
-_NUMBERS = re.compile(f"{NUMBER.decode()}(?:\\n{NUMBER.decode()})*")
+_NUMBERS = re.compile(f"{NUMBER.decode()}(?:\\n{NUMBER.decode()})*", re.ASCII)
 
 _SEPARATORS = "\t;,"
 """In order of preference: the first that the first line contains."""

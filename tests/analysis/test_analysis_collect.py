@@ -4,7 +4,7 @@ import pytest
 from curve_support import run
 from support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
-from svmrepro.workflow.analysis.runs import Group, pairs, read_runs
+from svmrepro.workflow.analysis.runs import Group, flagged_sides, pairs, read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse
@@ -91,9 +91,18 @@ def test_flagged_runs_are_kept_but_do_not_time_where_others_can(config):
     assert mixed.median("cpu_seconds") < 0.01
 
 
-def _run(label, repeat, process, seconds, cpu="some"):
+def _run(label, repeat, process, seconds, cpu="some", **more):
     fields = {"repeat": repeat, "run_id": process, "cpu_seconds": seconds, "machine.cpu": cpu}
-    return run("one", label, 10, **fields)
+    return run("one", label, 10, **fields, **more)
+
+
+def test_a_ratio_is_a_bound_where_every_pair_has_a_flagged_run():
+    first = Group((_run("a", "0", "p", 2.0),))
+    flagged, clean = _run("b", "0", "p", 8.0, flagged="true"), _run("b", "1", "p", 1.0)
+    assert flagged_sides(first, Group((flagged, clean))) == (False, True)  # the clean one has no partner
+    assert (
+        flagged_sides(Group((*first.runs, _run("a", "1", "p", 2.0))), Group((flagged, clean))) == (False,) * 2
+    )
 
 
 def test_two_processes_make_a_pair_only_where_a_kill_left_no_other():

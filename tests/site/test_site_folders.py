@@ -14,6 +14,7 @@ from jinja2 import Environment
 from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, noted_figure, table
 from support import PROJECT, ran, rows_of, write_rows
 from svmrepro.workflow import archives
+from svmrepro.workflow.analysis.fits import FIT_COLUMNS
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
 from svmrepro.workflow.configuration import load_config, paths
@@ -120,6 +121,24 @@ def test_a_packed_run_has_the_same_measurements(run, tmp_path):
     current = run_records(run, PAPER, EXPERIMENT)
     assert [each.row() for each in packed] == [each.row() for each in current]
     assert json.loads(packed[0].line)["certificate"]["n_bound"] == 7
+
+
+def test_a_line_through_few_sizes_or_over_another_axis_is_no_law(run, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "run")
+    fit = dict.fromkeys(FIT_COLUMNS, "x") | {"experiment": EXPERIMENT, "quantity": "cpu_seconds"}
+    fit |= {"source": "measured", "exponent": "1.5", "low": "1", "high": "2", "intercept": "-3"}
+    fit |= {"n_min": "50", "n_max": "800"}
+    fits = [fit | {"contender": name, "points": points} for name, points in (("smo", "4"), ("other", "3"))]
+    write_rows(folder / PAPER / "fits.csv", fits)
+
+    def laws():
+        return [law["contender"] for law in read_folder(folder).papers[0].experiments[EXPERIMENT].laws]
+
+    assert laws() == ["smo"]
+    for path in (folder / PAPER / EXPERIMENT / "runs").glob("*.jsonl"):
+        measured = map(json.loads, path.read_text().splitlines())
+        path.write_bytes(dump_lines(line | {"point": 2.0} for line in measured))
+    assert laws() == []
 
 
 def test_no_file_is_named_by_an_experiment_of_a_stranger(tmp_path):

@@ -24,8 +24,8 @@ from svmrepro.workflow.analysis.runs import (
     Group,
     MeasuredRun,
     Runs,
+    flagged_sides,
     pairs,
-    pairs_flagged,
     read_runs,
 )
 from svmrepro.workflow.configuration import paths
@@ -192,8 +192,8 @@ class Results:
 
     def ratio_flagged(self, experiment: str, n: int, above: str, below: str) -> bool:
         """Whether a ratio of seconds rests on flagged runs alone, of an experiment that has others."""
-        flagged = pairs_flagged(*(self.group(experiment, label, n) for label in (above, below)))
-        return flagged and not self.all_runs_flagged(experiment)
+        flagged = flagged_sides(*(self.group(experiment, label, n) for label in (above, below)))
+        return any(flagged) and not self.all_runs_flagged(experiment)
 
     def compared(self, experiment: str) -> tuple[str, ...]:
         """Return the contenders of an experiment that the paper times, in the order of the YAML."""

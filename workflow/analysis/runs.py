@@ -400,10 +400,12 @@ def processes(first: Group, second: Group) -> int:
     return max(1, min(len({pair[side].pair[0] for pair in both}) for side in (0, 1)))
 
 
-def pairs_flagged(first: Group, second: Group) -> bool:
-    """Whether every pair of two contenders' seconds has a flagged run."""
+def flagged_sides(first: Group, second: Group) -> tuple[bool, bool]:
+    """Tell whose seconds are upper bounds in a ratio of two contenders, as each pair has a flagged run."""
     both = _paired(first, second, CPU, anywhere=True)
-    return bool(both) and all(a.flagged or b.flagged for a, b in both)
+    if not all(a.flagged or b.flagged for a, b in both):
+        return False, False
+    return any(a.flagged for a, _ in both), any(b.flagged for _, b in both)
 
 
 def _paired(

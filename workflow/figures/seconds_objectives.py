@@ -73,7 +73,8 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
         heights += [interval.value for interval in points.values()]
         if points:
             drawn = {**mark_of(label, look), "linestyle": "-", "linewidth": 0.9, "capsize": 0}
-            style.whiskers(axes, points, look, **drawn)
+            values = {n: results.group(experiment.name, label, n).values(CPU) for n in points}
+            style.whiskers(axes, points, look, values, **drawn)
             flagged = [n for n in points if results.group(experiment.name, label, n).all_flagged]
             style.cross_flagged(axes, [(n, points[n].value) for n in flagged])
         elif label in experiment.contenders:

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.paired_contenders import ITERATIONS, PermutedProblem, pair_up
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.analysis.runs import CPU, processes
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.axes import outer_labels
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure
 from svmrepro.workflow.number_text import plural
-from svmrepro.workflow.statistics import Interval, mean_ratio
+from svmrepro.workflow.statistics import PERMUTED_SPREAD, Interval, across_processes, mean_ratio
 
 SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, label, look."""
@@ -109,7 +109,11 @@ def relative(results: Results, problem: PermutedProblem, contenders: Sequence[st
     found: Means = [Interval.exact(1.0)]
     for label in contenders[1:]:
         pairing = pair_up(results, problem, (contenders[0], label), column)
-        found.append(mean_ratio(pairing.second, pairing.first) if pairing.first else None)
+        mean = mean_ratio(pairing.second, pairing.first) if pairing.first else None
+        if mean is not None and column == CPU:
+            groups = (results.group(problem.name, each, problem.n) for each in (contenders[0], label))
+            mean = across_processes(mean, processes(*groups), PERMUTED_SPREAD)
+        found.append(mean)
     return found
 
 

@@ -66,7 +66,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
         return [Finding("data sets", reason)]
     marks = compared.marks(corrected=spec.get("corrected", False))
     clear = [
-        spec["of"] != CPU or _beyond_processes(results, problem, spec["contenders"], pairing)
+        spec["of"] != CPU or _beyond_processes(results, problem, spec, pairing)
         for problem, pairing, mark in zip(rows, compared.pairings, marks, strict=True)
         if mark == DIRECTIONS[spec["has"]]
     ]
@@ -85,16 +85,14 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     return [Finding(label, share, _printed_share(results, spec))]
 
 
-def _beyond_processes(
-    results: Results, problem: PermutedProblem, contenders: Sequence[str], pairing: Pairing
-) -> bool:
-    """Tell whether the ratio of the contenders' mean seconds differs from 1 by more than processes do.
+def _beyond_processes(results: Results, problem: PermutedProblem, spec: Spec, pairing: Pairing) -> bool:
+    """Tell whether mean seconds are less, or more, as asked, by more than processes differ.
 
-    Variation over the permutations is left to the test.
+    Variation over the permutations is left to the test, which ranks: the mean may differ the other way.
     """
     ratio = Interval.exact(mean_ratio(pairing.second, pairing.first).value)
-    low, high = _widened(results, problem, contenders, ratio).ends or (1.0, 1.0)
-    return not low <= 1.0 <= high
+    low, high = _widened(results, problem, spec["contenders"], ratio).ends or (1.0, 1.0)
+    return high < 1.0 if spec["has"] == "less" else low > 1.0
 
 
 def _widened(

@@ -237,6 +237,8 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
     if (claim.relation == "between") != (len(claim.bound) == 2):
         numbers = "one number" if len(claim.bound) == 2 else "two numbers"
         raise ValueError(f"rule: {claim.relation}: {numbers} expected")
+    if claim.bound[0] > claim.bound[-1]:
+        raise ValueError("rule: between: the smaller number comes first")
     if needs_clock(quantity) and set(claim.scales) & set(SCALES_WITHOUT_CLOCK):
         raise ValueError(f"scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale")
 

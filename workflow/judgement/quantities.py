@@ -19,7 +19,7 @@ from functools import partial
 
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun, flagged_sides
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
@@ -106,7 +106,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         after = after if after is not None and (after.n or 0) > item.n else None
         single = len(results.ratio_values(item.experiment, item.n, above, below, quantity)) == 1
         both = groups(item.experiment, item.n)
-        flagged = all(each.solved for each in both) and any(each.all_flagged for each in both)
+        flagged = all(each.solved for each in both) and any(flagged_sides(*both))
         bounded_by = "flagged runs" if flagged else item.bounded_by
         return replace(item, single=single, bounded_by=bounded_by, later=after)
 
@@ -298,14 +298,13 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
 
 def _without_flagged_end(ratio: Interval, above: Group, below: Group) -> Interval | str:
     """Return the bound on a ratio of seconds if those of flagged runs are upper bounds."""
-    if not (above.all_flagged or below.all_flagged):
+    over, under = flagged_sides(above, below)
+    if not (over or under):
         return ratio
-    if ratio.ends is None or (above.all_flagged and below.all_flagged):
+    if ratio.ends is None or (over and under):
         return "all runs are flagged for other load"
     low, high = ratio.ends
-    return Interval(
-        ratio.value, -math.inf if above.all_flagged else low, math.inf if below.all_flagged else high
-    )
+    return Interval(ratio.value, -math.inf if over else low, math.inf if under else high)
 
 
 def _difference(first: Interval | str, second: Interval | str) -> Interval | str:

@@ -42,7 +42,7 @@ from svmrepro.workflow.site.records import (
 from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
-from svmrepro.workflow.statistics import Fit
+from svmrepro.workflow.statistics import FEWEST_SIZES, Fit
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.layout.model import Table
 
@@ -334,7 +334,9 @@ class ShownRun(_Tallied):
             if records := run_records(self.folder, name, each) or packed.get(each):
                 configured = known.experiments.get(each) if known else None
                 title, axis = (configured.title, configured.axis or "") if configured else (each, "")
-                experiments[each] = ShownExperiment(each, title, records, laws.get(each, ()), axis)
+                over_n = all(record.point is None for record in records)
+                own = laws.get(each, ()) if over_n else ()  # else fitted over the axis
+                experiments[each] = ShownExperiment(each, title, records, own, axis)
         repeated = Counter(each.title for each in experiments.values())
         experiments = {
             each.name: replace(each, title=f"{each.title}: {each.name}") if repeated[each.title] > 1 else each
@@ -430,7 +432,9 @@ def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:
     fits: Mapping[tuple[str, str, str, str], Fit] = read_fits([path]) if path.is_file() else {}
     found: dict[str, list[dict[str, Any]]] = {}
     for (experiment, contender, quantity, source), fit in fits.items():
-        if quantity == CPU and source in (MEASURED, PAPER) and fit.exponent is not None:
+        if quantity != CPU or source not in (MEASURED, PAPER):
+            continue
+        if fit.exponent is not None and fit.points >= FEWEST_SIZES:
             ends = [fit.n_min, fit.n_max]
             law = {"contender": contender, "paper": source == PAPER, "exponent": fit.exponent.value}
             found.setdefault(experiment, []).append(law | {"n": ends, "seconds": [*map(fit.predict, ends)]})

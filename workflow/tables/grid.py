@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from svmrepro.workflow.analysis.grids import cells, grid_runs, shared_cells
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.statistics import across_processes, median_interval
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import flag_notes
@@ -59,7 +61,12 @@ def _row(results: Results, name: str, label: str, n: int) -> dict[str, Cell]:
         "certified": count(min(sum(cell.certified for cell in each) for each in found)),
         "cells": count(len(found[0])),
         "seconds": median([sum(cell.seconds for cell in each) for each in found]),
-        "ratio": BLANK if label == first else median(ratios, noun="pair"),
+        "ratio": BLANK if label == first else _ratio(ratios),
         "iterations": count(statistics.median(sum(cell.iterations for cell in each) for each in found)),
         "slowest": median([max(cell.seconds for cell in each) for each in found]),
     }
+
+
+def _ratio(ratios: Sequence[float]) -> Cell:
+    """Return the cell of the median of some ratios of seconds."""
+    return median(ratios, across_processes(median_interval(ratios)) if ratios else None, noun="pair")

@@ -122,7 +122,9 @@ def _rows(
                     median(run.group.values(CPU), run.seconds) if seconds else Cell(seconds, "below clock")
                 ),
                 f"ratio_{place}": (
-                    prose("fastest") if seconds == least else number(seconds / least if least else None)
+                    Cell(1.0, "1 (fastest)")
+                    if seconds == least
+                    else number(seconds / least if least else None)
                 ),
                 f"iterations_{place}": count(run.group.median("iterations")),
                 f"eps_{place}": Cell(run.eps, f"{run.eps:g}"),

@@ -234,6 +234,16 @@ def test_a_difference_that_another_process_could_make_is_open(tmp_path, slower, 
     assert (finding.label, finding.interval) == (label, Interval(low, low, 1.0))
 
 
+def test_a_mean_that_differs_the_other_way_is_not_counted(tmp_path):
+    def change(line):
+        planned, odd = line["contender"] == "pasmo", line["seed"] == 0
+        line["cpu_seconds"] = (1.0 if planned else 11.0) if odd else (1.05 if planned else 1.0)
+
+    settings = {"permutations": 20, "gain": lambda *_: 1.0, "only": ["claims"]}
+    config = permuted.measured(tmp_path, ["chess-board-1000"], change, **settings)
+    assert share(config, "cpu_seconds", "more").interval == Interval(0.0, 0.0, 1.0)
+
+
 def test_claims_about_what_is_left_out_are_not_measured(tmp_path):
     config = permuted.measured(tmp_path, ["banana"], only=["claims"])
     assert "chess-board-1000" in config.papers[PAPER].left_out

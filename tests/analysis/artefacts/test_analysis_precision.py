@@ -39,10 +39,10 @@ def test_the_table():
     artefact = Artefact("precision", "precision", "table", ("set",), "Equal precision", "", settings)
     (section,) = precision.build(found(), artefact).sections
     perf, light = section.rows
-    assert perf["seconds_0"].value == 10.0 and perf["ratio_0"].text == "fastest"
+    assert perf["seconds_0"].value == 10.0 and perf["ratio_0"].text == "1 (fastest)"
     assert light["ratio_0"].value == 4.0 and light["eps_0"].value == 0.1
     assert perf["seconds_1"].value == 100.0 and perf["ratio_1"].value == 2.5
-    assert light["ratio_1"].text == "fastest"
+    assert light["ratio_1"].text == "1 (fastest)"
     assert perf["seconds_2"].text.startswith("not reached: 3.0e-03") and "ratio_2" not in perf
 
 
@@ -54,7 +54,7 @@ def test_seconds_below_the_clock_are_no_divisor():
     artefact = Artefact("precision", "precision", "table", ("set",), "T", "", {"targets": [0.1]})
     (section,) = precision.build(results([quick, slow], experiment("set", "eps")), artefact).sections
     perf, light, _ = section.rows
-    assert [perf[key].text for key in ("seconds_0", "ratio_0")] == ["below clock", "fastest"]
+    assert [perf[key].text for key in ("seconds_0", "ratio_0")] == ["below clock", "1 (fastest)"]
     assert [light[key].text for key in ("seconds_0", "ratio_0")] == ["2.00", "–"]
 
 

@@ -128,6 +128,7 @@ const drawPanels = () => {
   const place = document.getElementById("panels");
   if (!place) return;
   const panels = readPanels();
+  place.querySelectorAll(".plot").forEach((plot) => Plotly.purge(plot));
   place.replaceChildren();
   for (const panel of panels) {
     const box = document.createElement("section");
@@ -189,11 +190,14 @@ const withPowers = (text) => text.split(/(\^\S+)/).map((part) => {
 const showPoint = (place, panel, point) => {
   const out = document.getElementById("point");
   out.textContent = [panel.title, point.data.name, point.customdata ?? `${said(point.x)}, ${said(point.y)}`].filter(Boolean).join(" · ") + " ";
-  const experiment = Object.entries(JSON.parse(place.dataset.links)).find(([title]) => `${panel.title},`.startsWith(`${title},`))?.[1] ?? place.dataset.link;
+  // One title may begin another, and those of panels are wrapped: the longest one that fits.
+  const bare = (title) => `${title.replaceAll(",", "")} `;
+  const fitting = Object.entries(JSON.parse(place.dataset.links)).filter(([title]) => bare(panel.title).startsWith(bare(title)));
+  const experiment = fitting.sort(([one], [other]) => other.length - one.length)[0]?.[1] ?? place.dataset.link;
   // The paper's own numbers have no measurements here.
   if (experiment && !/\bpaper\b/.test(point.data.name ?? "")) {
     const link = document.createElement("a");
-    link.href = experiment + (panel.x.label.startsWith("training examples") ? `#n=${Math.round(point.x)}` : "");
+    link.href = experiment + (panel.x.label.startsWith("training examples") && point.data.mode.includes("markers") ? `#n=${Math.round(point.x)}` : "");
     link.textContent = "its measurements";
     out.append(link);
   }

@@ -26,7 +26,7 @@
     dialog.showModal();
   };
   document.getElementById("copy").addEventListener("click", async ({ target }) => {
-    const text = target.textContent;
+    const text = "Copy the line";
     try {
       await navigator.clipboard.writeText(dialog.dataset.text);
       target.textContent = "Copied";
@@ -90,7 +90,7 @@
   const worth = (value, key) => (value == null || value === "" ? "–" : typeof value === "number" ? tick(value, key) : String(value));
   const api = new DataTable(table, { ...tableOptions(table), paging: rows.length > 50, pageLength: 25, data: rows,
     columns: [
-      { data: LINE, className: "prose short", orderable: false, columnControl: [], render: (value, type) => (type === "display" ? `<button type="button" class="line" data-line="${value}" aria-label="Line of JSON, ${lines[value][0]}">${shortPlace(lines[value][0])}</button>` : lines[value][0]) },
+      { data: LINE, className: "prose short", orderable: false, columnControl: [], render: (value, type) => (type === "display" ? `<button type="button" class="line" data-line="${value}" aria-label="Line of JSON, ${DataTable.util.escapeHtml(lines[value][0])}">${DataTable.util.escapeHtml(shortPlace(lines[value][0]))}</button>` : lines[value][0]) },
       ...visible.map((place) => ({ data: place, className: worded.has(place) ? "prose short" : "",
         columnControl: control(place === at.contender || place === at.status || place === at.n ? [VALUES] : ["searchDropdown"]),
         render: (value, type) => (type !== "display" && type !== "filter" ? value ?? "" : DataTable.util.escapeHtml(words[place]?.(value) ?? (worded.has(place) ? value : worth(value, columns[place].key)))) }))] });

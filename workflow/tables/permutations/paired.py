@@ -154,7 +154,7 @@ def _notes(families: Mapping[str, Family], contenders: Sequence[str]) -> list[st
     marks, held = objective.marks(), objective.marks(corrected=True)
     notes = [
         "Means over the permutations with 95 % intervals; both contenders solved each of them side by side. "
-        f"{LARGER}: the left mean is larger, p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided "
+        f"{LARGER}: the left one is mostly larger, p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided "
         "signed-rank test, uncorrected as in the paper. Below each p: after Holm's correction over all rows. "
         "Pairs that met other load on the machine count for seconds only where there are no others.",
         significance_note("Iterations", families["iterations"], contenders),

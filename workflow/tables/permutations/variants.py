@@ -90,7 +90,8 @@ def _row(
     of = f"of {len(group.solved)}" if most < len(group.solved) else ""
     cells["permutations"] = replace(count(most), detail=of)
     for key, (column, _, _, digits, _) in QUANTITIES.items():
-        cells[key] = mean_cell(group.values(column), digits)
+        runs = group.timed if column == CPU else group.solved
+        cells[key] = mean_cell([value for run in runs if (value := run.number(column)) is not None], digits)
     for (label, key), compared in families.items():
         name, pairing = f"{label}_{key}", compared.pairings[place]
         if not pairing.first:
