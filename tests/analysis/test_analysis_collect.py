@@ -4,7 +4,9 @@ import pytest
 from curve_support import run
 from support import rows_of
 from svmrepro.workflow.analysis.fits import read_fits, read_ratios
-from svmrepro.workflow.analysis.runs import Group, flagged_sides, pairs, read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.run_pairs import flagged_sides, pairs
+from svmrepro.workflow.analysis.runs import Group
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.steps import analyse

@@ -2,7 +2,8 @@
 
 import analysis_support as synthetic
 from support import rows_of as rows
-from svmrepro.workflow.analysis.runs import CPU, read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.tidy import mixed_protocols
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.judgement.reference_check import about, compare, summarise

@@ -3,7 +3,9 @@
 import pytest
 from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.analysis.runs import RELATIVE_GAP, Group, MeasuredRun, read_rows, read_runs
+from svmrepro.workflow.analysis.result_rows import read_rows
+from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.runs import RELATIVE_GAP, Group, MeasuredRun
 from svmrepro.workflow.comparison.paired_runs import ratios
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
@@ -54,6 +56,12 @@ def test_sound_tables_are_read_and_doubled_or_ragged_ones_are_not(tmp_path, kind
 def test_another_program_may_write_counts_as_decimal_fractions(tmp_path):
     (fit,) = read_fits([written(tmp_path / "t.csv", FIT | {"points": "3.0"})]).values()
     assert fit.points == 3
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = written(tmp_path / "t.csv", RUN)
+    path.write_text("\ufeff" + path.read_text())
+    assert len(read_runs([path]).runs) == 1
 
 
 def test_certificates_may_say_more_than_is_known_here(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from svmrepro.datasets.registry import RegistryError, parse_registry
 from svmrepro.datasets.registry import parse as known_sets
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import config_dir, dump_config, load_config, read_config
 from svmrepro.workflow.configuration.jobs import jobs
 from svmrepro.workflow.configuration.paths import job_files

@@ -28,7 +28,8 @@ from typing import Any
 
 from svmrepro.workflow.analysis.fits import scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import CPU, Group, pairs, processes
+from svmrepro.workflow.analysis.run_pairs import pairs, processes
+from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.statistics import (
     Fit,

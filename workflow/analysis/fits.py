@@ -24,7 +24,9 @@ from pathlib import Path
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs, pairs, processes, read_rows
+from svmrepro.workflow.analysis.result_rows import read_rows
+from svmrepro.workflow.analysis.run_pairs import pairs, processes
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs
 from svmrepro.workflow.configuration.model import Experiment
 from svmrepro.workflow.statistics import (
     Fit,

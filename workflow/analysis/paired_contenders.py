@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from svmrepro.workflow.analysis.results import Results, SizeRow
-from svmrepro.workflow.analysis.runs import Group, pairs
+from svmrepro.workflow.analysis.run_pairs import pairs
+from svmrepro.workflow.analysis.runs import Group
 from svmrepro.workflow.statistics import (
     FEWEST,
     Interval,

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.analysis.runs import read_rows
+from svmrepro.workflow.analysis.result_rows import read_rows
 
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
 ALIASES, OPTIMA = "aliases", "optima"

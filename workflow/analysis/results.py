@@ -17,17 +17,9 @@ from typing import TypeVar
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.runs import (
-    NO_DATA,
-    NOT_INSTALLED,
-    Conditions,
-    Group,
-    MeasuredRun,
-    Runs,
-    flagged_sides,
-    pairs,
-    read_runs,
-)
+from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.run_pairs import flagged_sides, pairs
+from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Conditions, Group, MeasuredRun, Runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
 from svmrepro.workflow.number_text import plural

@@ -7,28 +7,17 @@ may be timed, or why there is nothing to show.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
-from pathlib import Path
-from typing import Annotated, Any, TextIO
 
-from msgspec import Meta, Struct
-from msgspec.json import Decoder
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.errors import StepError, reading_table
-from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, MOST_COUNTED, STATUSES
+from svmrepro.workflow.journal.journal_line import DID_NOT_STOP
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
-
-csv.field_size_limit(1 << 28)  # a field holds what a solver reported, such as the cells of a grid
 
 CPU, WORK, WALL = "cpu_seconds", "work", "wall_seconds"
 QUANTITIES = (CPU, WORK)
@@ -374,182 +363,3 @@ class Runs:
             return {n: self.group(experiment, contender, n) for n in sizes}
         found = {at: self._groups.get((experiment, contender, sizes[-1], at)) for at in points}
         return {at: group for at, group in found.items() if group}
-
-
-def pairs(
-    first: Group, second: Group, quantity: str, *, anywhere: bool = False
-) -> tuple[list[float], list[float]]:
-    """Return the values of two contenders that ran side by side, in the same order.
-
-    A pair shares process, seed and repeat. With ``anywhere``, counts may also be paired across processes,
-    since a count is the same in each. For seconds, unflagged pairs are preferred, and an experiment measured
-    under several conditions uses only one of them (`Runs.timing_conditions`). Seconds of two processes are
-    paired only if no pair shares a process (a job was killed in the middle of a row) and the conditions are
-    the same.
-    """
-    numbers = [
-        (a.number(quantity), b.number(quantity)) for a, b in _paired(first, second, quantity, anywhere)
-    ]
-    kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
-    return [a for a, _ in kept], [b for _, b in kept]
-
-
-def processes(first: Group, second: Group) -> int:
-    """Return the number of processes that measured the pairs of two contenders' seconds, at least 1."""
-    both = _paired(first, second, CPU, anywhere=True)
-    return max(1, min(len({pair[side].pair[0] for pair in both}) for side in (0, 1)))
-
-
-def flagged_sides(first: Group, second: Group) -> tuple[bool, bool]:
-    """Tell whose seconds are upper bounds in a ratio of two contenders, as each pair has a flagged run."""
-    both = _paired(first, second, CPU, anywhere=True)
-    if not all(a.flagged or b.flagged for a, b in both):
-        return False, False
-    return any(a.flagged for a, _ in both), any(b.flagged for _, b in both)
-
-
-def _paired(
-    first: Group, second: Group, quantity: str, anywhere: bool
-) -> list[tuple[MeasuredRun, MeasuredRun]]:
-    """Return the runs that `pairs` compares."""
-    timed = quantity in (CPU, WALL)
-    both = _matched(first, second, 1 if anywhere and not timed else 0)
-    if timed:
-        # Both runs of a pair must share their conditions; within one process they always do.
-        both = both or [(a, b) for a, b in _matched(first, second, 1) if a.conditions == b.conditions]
-        both = [(a, b) for a, b in both if first.conditions in (None, a.conditions)]
-        both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
-    return both
-
-
-def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:
-    """Pair the solved runs of two contenders that agree in `MeasuredRun.pair[start:]`."""
-    right = {run.pair[start:]: run for run in second.solved}
-    return [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
-
-
-_MOST_BINS = 200  # of histograms; there are far fewer
-_Amount = Annotated[float, Meta(ge=0, le=field_types.MOST)]
-
-
-class _Cell(Struct):
-    """One cell of ``info.cells``."""
-
-    C: _Amount
-    gamma: _Amount
-    status: str
-    cpu_seconds: _Amount
-    iterations: Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
-
-
-def _json(form: Any) -> Kind:
-    """Return the kind of a field that holds JSON of a form, or nothing."""
-    decoder = Decoder(form)
-    return field_types.optional(decoder.decode)
-
-
-_LENGTHS = _json(Annotated[list[Annotated[int, Meta(ge=0, le=10**15)]], Meta(max_length=_MOST_BINS)])
-
-_REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
-_COUNT, _NUMBER, _SECONDS, _NAME = map(
-    field_types.optional, (field_types.count, field_types.number, field_types.seconds, field_types.name)
-)
-_COLUMN_KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(("experiment", "contender"), field_types.name),
-    **dict.fromkeys(("paper", "scale", "machine.commit"), _NAME),
-    "n": field_types.size,
-    "repeat": field_types.count,
-    "status": field_types.one_of(STATUSES),
-    "flagged": field_types.flag,
-    "certificate.passed": field_types.optional(field_types.flag),
-    "time": field_types.date,
-    **dict.fromkeys(("seed", "iterations", "kernel_evaluations", "work"), _COUNT),
-    **dict.fromkeys(("certificate.n_bound", "certificate.n_nonbound"), _COUNT),
-    **dict.fromkeys(("cpu_seconds", "wall_seconds", "machine.memory_bytes"), _SECONDS),
-    **dict.fromkeys(("point", "C", "eps", "time_limit", "memory_limit_mb", "performance"), _NUMBER),
-    **dict.fromkeys(("certificate.dual", "certificate.primal", "certificate.gap"), _NUMBER),
-    **dict.fromkeys(("certificate.max_violation", "certificate.pair_gap"), _NUMBER),
-    **dict.fromkeys(("certificate.equality_residual", "certificate.relaxed"), _NUMBER),
-    # Certificates of later versions may have more fields.
-    "noise.steal": _SECONDS,
-    "info.cells": _json(list[_Cell]),
-    "info.trace": _json(list[tuple[_Amount | None, float | None]]),
-    **dict.fromkeys(("info.plain_lengths", "info.planned_lengths"), _LENGTHS),
-    **dict.fromkeys(("machine", "certificate", "noise", "protocol"), field_types.words),
-}
-"""Column of the measurements, or the group of nested ones before the dot -> kind; others are any text."""
-
-
-def _kind(column: str) -> Kind | None:
-    return _COLUMN_KINDS.get(column) or _COLUMN_KINDS.get(column.partition(".")[0])
-
-
-_FORM = FieldType(_kind, ("paper", *IDENTITY))
-
-
-def _every(column: str) -> bool:
-    return True
-
-
-def read_runs(files: Iterable[Path], wanted: Callable[[str], bool] = _every) -> Runs:
-    """Read measurements, as CSV or Parquet; an impossible one, or a run twice, raises a StepError.
-
-    Columns that are not ``wanted`` are left out, unread and unchecked.
-    """
-    rows = (row for path in files for row in read_rows(path, _REQUIRED, _FORM, wanted))
-    return Runs(tuple(map(MeasuredRun, rows)))
-
-
-def _opened(path: Path, wanted: Callable[[str], bool]) -> TextIO:
-    if path.suffix != ".parquet":
-        return path.open(newline="", encoding="utf-8")
-    from svmrepro.workflow.analysis.parquet import read_parquet  # it loads pandas
-
-    return io.StringIO(read_parquet(path, wanted))
-
-
-def read_rows(
-    path: Path,
-    required: Sequence[str] = (),
-    form: FieldType = field_types.ANY,
-    wanted: Callable[[str], bool] = _every,
-) -> list[dict[str, str]]:
-    """Read the wanted columns of one of this project's CSV files, or of the Parquet file written beside it.
-
-    A file that lacks a required column or has an invalid row raises a StepError: ``file:line: column: what``.
-    """
-    with reading_table(path), _opened(path, wanted) as handle:
-        reader = csv.reader(handle)
-        columns = next(reader, [])
-        lacking = [name for name in required if name not in columns]
-        if lacking:
-            raise StepError(f"{path}: no column '{lacking[0]}'")
-        if len(set(columns)) < len(columns):
-            raise StepError(f"{path}:1: two columns have the same name")
-        chosen = [wanted(column) for column in columns]
-        kept = list(compress(columns, chosen))
-        checks = {column: kind for column in kept if (kind := form.kind_of(column)) is not None}
-        rows: list[dict[str, str]] = []
-        seen: set[tuple[str, ...]] = set()
-        for fields in filter(None, reader):  # without empty lines
-            where = f"{path}:{reader.line_num}"
-            if len(fields) != len(columns):
-                raise StepError(f"{where}: {len(columns)} columns expected")
-            row = dict(zip(kept, compress(fields, chosen), strict=True))
-            column = ""
-            try:
-                for column, kind in checks.items():
-                    kind(row[column])
-            except ValueError as error:
-                raise StepError(f"{where}: {column}: {error}") from None
-            try:
-                form.whole(row)
-            except ValueError as error:
-                raise StepError(f"{where}: {error}") from None
-            if form.unique:
-                identity = tuple(row.get(column, "") for column in form.unique)
-                if identity in seen:
-                    raise StepError(f"{where}: a second row for {field_types.told(form.unique, identity)}")
-                seen.add(identity)
-            rows.append(row)
-        return rows

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.field_types import told
-from svmrepro.workflow.analysis.runs import IDENTITY, read_rows
+from svmrepro.workflow.analysis.result_rows import read_rows
+from svmrepro.workflow.analysis.runs import IDENTITY
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import read_lines
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
-from svmrepro.workflow.analysis.runs import read_rows, read_runs
+from svmrepro.workflow.analysis.result_rows import read_rows
+from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.configuration.paths import MEASUREMENT_FILES, papers_in

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.paired_contenders import ITERATIONS, PermutedProblem, pair_up
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import CPU, processes
+from svmrepro.workflow.analysis.run_pairs import processes
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.axes import outer_labels
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure

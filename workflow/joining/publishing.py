@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 from svmrepro.workflow.analysis.parquet import typed
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import Config, as_called, load_config, paths, scale_option
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import StepError, one_line

@@ -20,7 +20,8 @@ from svmrepro.workflow.analysis.paired_contenders import (
 )
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import CPU, processes
+from svmrepro.workflow.analysis.run_pairs import processes
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec

@@ -19,7 +19,8 @@ from functools import partial
 
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun, flagged_sides
+from svmrepro.workflow.analysis.run_pairs import flagged_sides
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
+from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.results import display_name, short_commit
-from svmrepro.workflow.analysis.runs import CPU, read_rows
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import reading_table

@@ -30,7 +30,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.runs import read_rows, read_runs
+from svmrepro.workflow.analysis.result_rows import read_rows
+from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import Config, Paper, paths
 from svmrepro.workflow.errors import StepError, writing

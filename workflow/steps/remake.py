@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from svmrepro.workflow.analysis.runs import read_rows
+from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.tidy import join_pieces
 from svmrepro.workflow.configuration import Config, load_config, paths
 from svmrepro.workflow.configuration.model import Artefact

@@ -7,7 +7,8 @@ import analysis_support as synthetic
 import pandas as pd
 import pytest
 from curve_support import run
-from svmrepro.workflow.analysis.runs import Runs, read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.errors import StepError

@@ -8,7 +8,7 @@ from engine_support import EXPERIMENT, measure, prepare, refusal, rows, solver, 
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem, solve
 from svmrepro.solvers.metrics import roc_area
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import jobs, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement import reference_check

@@ -8,7 +8,8 @@ from engine_support import refusal
 from support import rows_of
 from svmrepro.workflow.analysis.grids import cells, shared_cells
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs, read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs
 from svmrepro.workflow.configuration import jobs, load_config, paths
 from svmrepro.workflow.judgement._grid_quantities import PER_ITERATION, grid_ratio, grid_share
 from svmrepro.workflow.measurement.data_sets import register

@@ -11,7 +11,8 @@ from typing import Any
 from svmrepro.workflow.analysis.paired_contenders import DUAL, ITERATIONS, Family, Pairing
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.runs import Group, pairs
+from svmrepro.workflow.analysis.run_pairs import pairs
+from svmrepro.workflow.analysis.runs import Group
 from svmrepro.workflow.configuration.contender_options import own_options
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.number_text import plural

@@ -1,0 +1,82 @@
+"""Reading measurements, each of which is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from msgspec.json import Decoder
+from svmrepro.workflow.analysis import field_types
+from svmrepro.workflow.analysis.field_types import FieldType, Kind
+from svmrepro.workflow.analysis.result_rows import every, read_rows
+from svmrepro.workflow.analysis.runs import IDENTITY, MeasuredRun, Runs
+from svmrepro.workflow.journal.journal_line import MOST_COUNTED, STATUSES
+
+_MOST_BINS = 200  # of histograms; there are far fewer
+_Amount = Annotated[float, Meta(ge=0, le=field_types.MOST)]
+
+
+class _Cell(Struct):
+    """One cell of ``info.cells``."""
+
+    C: _Amount
+    gamma: _Amount
+    status: str
+    cpu_seconds: _Amount
+    iterations: Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
+
+
+def _json(form: Any) -> Kind:
+    """Return the kind of a field that holds JSON of a form, or nothing."""
+    decoder = Decoder(form)
+    return field_types.optional(decoder.decode)
+
+
+_LENGTHS = _json(Annotated[list[Annotated[int, Meta(ge=0, le=10**15)]], Meta(max_length=_MOST_BINS)])
+
+_REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
+_COUNT, _NUMBER, _SECONDS, _NAME = map(
+    field_types.optional, (field_types.count, field_types.number, field_types.seconds, field_types.name)
+)
+_COLUMN_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("experiment", "contender"), field_types.name),
+    **dict.fromkeys(("paper", "scale", "machine.commit"), _NAME),
+    "n": field_types.size,
+    "repeat": field_types.count,
+    "status": field_types.one_of(STATUSES),
+    "flagged": field_types.flag,
+    "certificate.passed": field_types.optional(field_types.flag),
+    "time": field_types.date,
+    **dict.fromkeys(("seed", "iterations", "kernel_evaluations", "work"), _COUNT),
+    **dict.fromkeys(("certificate.n_bound", "certificate.n_nonbound"), _COUNT),
+    **dict.fromkeys(("cpu_seconds", "wall_seconds", "machine.memory_bytes"), _SECONDS),
+    **dict.fromkeys(("point", "C", "eps", "time_limit", "memory_limit_mb", "performance"), _NUMBER),
+    **dict.fromkeys(("certificate.dual", "certificate.primal", "certificate.gap"), _NUMBER),
+    **dict.fromkeys(("certificate.max_violation", "certificate.pair_gap"), _NUMBER),
+    **dict.fromkeys(("certificate.equality_residual", "certificate.relaxed"), _NUMBER),
+    # Certificates of later versions may have more fields.
+    "noise.steal": _SECONDS,
+    "info.cells": _json(list[_Cell]),
+    "info.trace": _json(list[tuple[_Amount | None, float | None]]),
+    **dict.fromkeys(("info.plain_lengths", "info.planned_lengths"), _LENGTHS),
+    **dict.fromkeys(("machine", "certificate", "noise", "protocol"), field_types.words),
+}
+"""Column of the measurements, or the group of nested ones before the dot -> kind; others are any text."""
+
+
+def _kind(column: str) -> Kind | None:
+    return _COLUMN_KINDS.get(column) or _COLUMN_KINDS.get(column.partition(".")[0])
+
+
+_FORM = FieldType(_kind, ("paper", *IDENTITY))
+
+
+def read_runs(files: Iterable[Path], wanted: Callable[[str], bool] = every) -> Runs:
+    """Read measurements, as CSV or Parquet; an impossible one, or a run twice, raises a StepError.
+
+    Columns that are not ``wanted`` are left out, unread and unchecked.
+    """
+    rows = (row for path in files for row in read_rows(path, _REQUIRED, _FORM, wanted))
+    return Runs(tuple(map(MeasuredRun, rows)))

@@ -1,0 +1,57 @@
+"""Runs of two contenders that were measured side by side."""
+
+from __future__ import annotations
+
+from svmrepro.workflow.analysis.runs import CPU, WALL, Group, MeasuredRun
+
+
+def pairs(
+    first: Group, second: Group, quantity: str, *, anywhere: bool = False
+) -> tuple[list[float], list[float]]:
+    """Return the values of two contenders that ran side by side, in the same order.
+
+    A pair shares process, seed and repeat. With ``anywhere``, counts may also be paired across processes,
+    since a count is the same in each. For seconds, unflagged pairs are preferred, and an experiment measured
+    under several conditions uses only one of them (`Runs.timing_conditions`). Seconds of two processes are
+    paired only if no pair shares a process (a job was killed in the middle of a row) and the conditions are
+    the same.
+    """
+    numbers = [
+        (a.number(quantity), b.number(quantity)) for a, b in _paired(first, second, quantity, anywhere)
+    ]
+    kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
+    return [a for a, _ in kept], [b for _, b in kept]
+
+
+def processes(first: Group, second: Group) -> int:
+    """Return the number of processes that measured the pairs of two contenders' seconds, at least 1."""
+    both = _paired(first, second, CPU, anywhere=True)
+    return max(1, min(len({pair[side].pair[0] for pair in both}) for side in (0, 1)))
+
+
+def flagged_sides(first: Group, second: Group) -> tuple[bool, bool]:
+    """Tell whose seconds are upper bounds in a ratio of two contenders, as each pair has a flagged run."""
+    both = _paired(first, second, CPU, anywhere=True)
+    if not all(a.flagged or b.flagged for a, b in both):
+        return False, False
+    return any(a.flagged for a, _ in both), any(b.flagged for _, b in both)
+
+
+def _paired(
+    first: Group, second: Group, quantity: str, anywhere: bool
+) -> list[tuple[MeasuredRun, MeasuredRun]]:
+    """Return the runs that `pairs` compares."""
+    timed = quantity in (CPU, WALL)
+    both = _matched(first, second, 1 if anywhere and not timed else 0)
+    if timed:
+        # Both runs of a pair must share their conditions; within one process they always do.
+        both = both or [(a, b) for a, b in _matched(first, second, 1) if a.conditions == b.conditions]
+        both = [(a, b) for a, b in both if first.conditions in (None, a.conditions)]
+        both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
+    return both
+
+
+def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:
+    """Pair the solved runs of two contenders that agree in `MeasuredRun.pair[start:]`."""
+    right = {run.pair[start:]: run for run in second.solved}
+    return [(run, right[run.pair[start:]]) for run in first.solved if run.pair[start:] in right]
