@@ -54,10 +54,6 @@ def scales_table(texts: Texts) -> str:
     return "\n".join(["| scale | paper | file | rows | kB |", "| --- | --- | --- | --: | --: |", *rows])
 
 
-#: The most experiments that a row of `machines_table` names; more are counted.
-_NAMED = 9
-
-
 def machines_table(texts: Texts) -> str:
     """Return one line per paper of the paper scale and processor: experiments, dates, limits, repeats."""
     lines = [
@@ -68,12 +64,13 @@ def machines_table(texts: Texts) -> str:
     for path in sorted((texts.root / "results" / "reference" / "paper").glob("*/measurements.parquet")):
         texts.read.add(path)
         runs = pd.read_parquet(path, columns=columns).query("status != 'not_run'")
-        whole = runs.experiment.nunique()
-        for (cpu, model), own in runs.groupby(["machine.cpu", "machine.cpu_id"]):
+        parts = list(runs.groupby(["machine.cpu", "machine.cpu_id"]))
+        parts.sort(key=lambda part: part[1].experiment.nunique())
+        for (cpu, model), own in parts:
             names = sorted(own.experiment.unique())
-            what = "all" if len(names) == whole else ", ".join(names)
-            if what != "all" and len(names) > _NAMED:
-                what = f"the other {len(names)}"
+            what = ", ".join(names)
+            if own is parts[-1][1]:  # the largest part, whose names would fill the table
+                what = "all" if len(parts) == 1 else f"the other {len(names)}"
             days = pd.to_datetime(own.time)
             first, last = (f"{day.day} {day:%B %Y}" for day in (days.min(), days.max()))
             limits = " or ".join(f"{limit:,.0f}" for limit in sorted(own.time_limit.dropna().unique()))

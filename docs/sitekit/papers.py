@@ -12,7 +12,7 @@ from typing import Any
 
 import jinja2
 import yaml
-from svmrepro.workflow.analysis.runs import read_runs
+from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import Artefact, Paper, load_config
 from svmrepro.workflow.judgement.claims import VERDICTS, after_number
 from svmrepro.workflow.judgement.reference_check import is_read, machine_identity, machine_records
