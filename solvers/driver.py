@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from svmrepro.solvers.blas_threads import one_blas_thread
-from svmrepro.solvers.compilation.loading import loaded
+from svmrepro.solvers.compilation.loading import loaded, loading
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
@@ -31,7 +32,8 @@ _FADING = 0.9  # of the slowest slice's seconds for an entry, from slice to slic
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
-_FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
+_LARGEST = sys.float_info.max
+FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
 _ROUNDED = 4.0 * float(np.finfo(float).eps)  # relative error of a term: kernel value, product and sum
 _NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
 
@@ -66,7 +68,7 @@ def solve(
         Stopping tolerance on the KKT conditions, or on the gap: see ``SOLVERS[name].promise``.
     time_limit : float, optional
         CPU seconds of this thread, or elapsed seconds if the examples are on a cluster; precise to about 0.1
-        s.
+        s. Peers, which run in one call, are not stopped.
     memory_limit_mb : float, optional
         Limit on the matrix that chunking stores, in MB of 2^20 bytes, counted at 4 bytes per entry of the
         sub-problem's square. Solvers without such a matrix ignore it.
@@ -169,7 +171,11 @@ def verified(
         if sample is None or solution.status == STALLED:
             return solution
     try:
-        passes = certify(problem, solution, sample=sample).passes(eps, spec.tolerance_factor)
+        found = certify(problem, solution, sample=sample)
+        # A sample can confirm what a solver says, but not more.
+        passes = found.passes(eps, spec.tolerance_factor) and not (
+            found.sampled and solution.status == STALLED
+        )
     except ValueError:  # such as a multiplier that is not finite, or outside its box
         passes = False
     return dataclasses.replace(solution, status=OPTIMAL if passes else STALLED)
@@ -216,7 +222,7 @@ def _checked_start(
         raise ValueError(f"start[{i}] = {alpha[i]:g} is not in [0, {most[i]:g}]")
     if problem.bias:
         off = _imbalance(problem, alpha)
-        allowed = _FEASIBLE * float(alpha.sum())
+        allowed = FEASIBLE * float(alpha.sum())
         if abs(off) > allowed:
             raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")
         if abs(off) > _NEGLIGIBLE * allowed:  # it would remain, however far the multipliers fall
@@ -252,7 +258,7 @@ def _balanced(problem: Problem, solution: Solution, eps: float) -> Solution:
         return solution
     alpha = solution.alpha.copy()
     off = _imbalance(problem, alpha)
-    if abs(off) <= _FEASIBLE * float(alpha.sum()):
+    if abs(off) <= FEASIBLE * float(alpha.sum()):
         return solution
     k = _balance(problem, alpha, off)
     from svmrepro.solvers.storage.kernel_transforms import largest_value  # compiled code
@@ -310,7 +316,8 @@ def _drive(
         if points is not None:
             points.append((now, solver.objective(run)))
         if progress is not None:
-            progress(now, solver.steps(run), solver.objective(run))
+            with loading():  # these seconds are the caller's
+                progress(now, solver.steps(run), solver.objective(run))
         if status is None and now >= limit:
             status = TIME_LIMIT
         elif status is None and solver.steps(run) >= step_limit:
@@ -340,7 +347,8 @@ def _next_slice(work: int, seconds: float, slowest: float, growth: float) -> int
 def check_positive(name: str, value: float, endless: bool = False) -> None:
     """Raise ValueError unless a value is a positive number, finite if not ``endless``."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value > 0
-    if not (number and (math.isfinite(value) or (endless and value == math.inf))):
+    # An integer may be too large for a float.
+    if not (number and (value <= _LARGEST or (endless and value == math.inf))):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
 
 

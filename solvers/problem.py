@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-import math
 import numbers
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +30,8 @@ _MOST_COLUMNS = 2**32 - 2  # the next number is the padding of index lists
 _CHECKED_ROWS = 256
 #: Layouts that do not depend on C; no run rearranges them.
 _SHARED = ("columns in use", "levels", "panel", "plain panel", "single rows")
-_SYMMETRIC = 1e-8  # largest relative difference between k(x, z) and k(z, x)
+_SYMMETRIC = 1e-8  # largest relative difference between k(x, z) and k(z, x), ...
+_ROUNDING = 1e-12  # ... but for this, relative to sqrt(k(x, x) k(z, z))
 
 
 class Problem:
@@ -254,7 +255,7 @@ def _examples(X: Any) -> Any:
 def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return C as a float or an array, and the bound of each example; both checked."""
     if isinstance(C, numbers.Real):
-        if isinstance(C, bool) or not math.isfinite(C) or C <= 0:
+        if isinstance(C, bool) or not 0 < C <= sys.float_info.max:
             raise ValueError(f"C must be a positive finite number, got {C!r}")
         return float(C), np.full(n, float(C))
     if not isinstance(C, np.ndarray | list | tuple):
@@ -279,9 +280,12 @@ def _kernel_values(X: Any) -> npt.NDArray[np.float64]:
     if values.shape[0] != values.shape[1]:
         raise ValueError(f"a precomputed kernel must have shape (n, n), got {values.shape}")
     exact = True
+    lengths = np.sqrt(np.abs(np.diagonal(values)))
     for first in range(0, len(values), _CHECKED_ROWS):
         part, other = values[first : first + _CHECKED_ROWS], values[:, first : first + _CHECKED_ROWS].T
-        wrong = np.abs(part - other) > _SYMMETRIC * np.maximum(np.abs(part), np.abs(other))
+        # A value that is 0 but for rounding may differ by all of itself.
+        rounding = _ROUNDING * np.outer(lengths[first : first + _CHECKED_ROWS], lengths)
+        wrong = np.abs(part - other) > _SYMMETRIC * np.maximum(np.abs(part), np.abs(other)) + rounding
         if wrong.any():
             i, j = np.argwhere(wrong)[0] + (first, 0)
             raise ValueError(
@@ -316,6 +320,6 @@ def _numbers(name: str, given: Any, wanted: str = "") -> npt.NDArray[np.float64]
         raise ValueError(f"{name} must not be masked")
     try:
         array = np.ascontiguousarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be numeric: {wanted or error}") from None
     return array if array.flags.writeable else array.copy()

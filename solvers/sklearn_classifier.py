@@ -112,7 +112,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether to provide ``predict_proba``; the fit then takes about six times as long.
     warm_start : bool
         Whether a fit to the same examples, labels, weights and kernel starts at the result of the last fit,
-        such as for another C or tolerance. Solvers that take no start ignore it.
+        such as for another C or tolerance. Solvers that take no start, or whose
+        ``Solution`` has no ``end``, ignore it.
     random_state : int, optional
         Seed of the cross-validation folds for probabilities.
     options : dict, optional
@@ -231,6 +232,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not 0.0 < factor < np.inf:
                 raise ValueError(f"class_weight of {label} must be positive and finite, got {factor:g}")
         self.kernel_ = self._kernel(X)
+        self._C, self._bias = _plain(self.C), NO_BIAS not in get(self.solver).needs
         essence = self._essence(self._parts(X, labels, weights)) if self.warm_start else None
         last = self._last_ends(essence)
         solutions: list[Solution] = []
@@ -364,10 +366,12 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not np.isin(y if weights is None else y[weights > 0], self.classes_).all():
             raise ValueError("y has labels that are not of this fit")
         solutions = self.solution_ if isinstance(self.solution_, tuple) else (self.solution_,)
-        parts = list(self._parts(X, np.searchsorted(self.classes_, y), weights))
-        if self._sizes != [problem.n for _, problem in parts]:
-            raise ValueError("X and y are not of this fit: their numbers of examples differ")
-        found = [certify(problem, solution) for (_, problem), solution in zip(parts, solutions, strict=True)]
+        parts = self._parts(X, np.searchsorted(self.classes_, y), weights)
+        found = []
+        for (_, problem), solution, size in zip(parts, solutions, self._sizes, strict=True):
+            if problem.n != size:
+                raise ValueError("X and y are not of this fit: their numbers of examples differ")
+            found.append(certify(problem, solution))
         return found[0] if len(found) == 1 else tuple(found)
 
     @property
@@ -414,7 +418,6 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, labels: npt.NDArray[np.intp], weights: npt.NDArray[np.float64] | None
     ) -> Iterator[tuple[Any, Problem]]:
         """Yield the examples and the problem of each pair of classes; all at once could fill the memory."""
-        bias = NO_BIAS not in get(self.solver).needs
         for negative, positive in combinations(range(self.classes_.size), 2):
             taken = (labels == negative) | (labels == positive)
             members = np.flatnonzero(taken if weights is None else taken & (weights > 0))
@@ -424,11 +427,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     raise ValueError(f"a precomputed kernel must have shape (n, n), got {X.shape}")
                 part = part[:, members]
             y = np.where(labels[members] == positive, 1.0, -1.0)
-            C = _plain(self.C)
-            if weights is not None or self.class_weight is not None:
+            C = self._C
+            if weights is not None or (self.class_weight_ != 1.0).any():
                 factors = self.class_weight_[labels[members]]
                 C = C * (factors if weights is None else factors * weights[members])
-            yield members, Problem(part, y, C, self.kernel_, bias=bias)
+            yield members, Problem(part, y, C, self.kernel_, bias=self._bias)
 
     def _last_ends(self, essence: str | None) -> list[Any]:
         """Return the bounds and the end of each pair in the last fit, if that was to the same data."""
@@ -452,6 +455,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return a classifier with probabilities: sigmoids over decision values of held-out examples."""
+        if not np.isin(y, self.classes_).all():
+            raise ValueError("probability=True needs an example of positive weight of each class in y")
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=self.random_state)
         plain = clone(self).set_params(probability=False, warm_start=False)
         calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)

@@ -226,7 +226,7 @@ def _as_solution(name: str, answer: Any) -> Solution:
         alpha = own_copy("alpha", alpha)
         weights = None if weights is None else own_copy("weights", weights)
         bias = float(bias)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise UserSolverError(f"{name} returned alpha and bias that are not numbers: {error}") from None
     status = getattr(answer, "status", OPTIMAL)
     found = Solution(alpha, weights, bias, status, iterations, evaluations)

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.driver import solve, verified
+from svmrepro.solvers.driver import FEASIBLE, solve, verified
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SolverSpec, get
@@ -163,7 +163,7 @@ def _solved(
             start = scaled_start(start, before, inner)
             for tolerance in tolerances:
                 solution = solve(inner, spec.name, eps=tolerance, start=start, verify=None, **options)
-                start = solution.end or solution.alpha
+                start = scaled_start(solution.end or solution.alpha, inner.bounds, inner)
                 yield GridCell(problem, tolerance, verified(problem, solution, spec, tolerance, verify))
             if bound == bounds[0]:
                 seed = solution.alpha
@@ -173,11 +173,13 @@ def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) 
     """Return a start for a problem from the end of one that differs in C alone; see the module docstring.
 
     ``start`` are the final multipliers there, with or without their gradient; ``before`` the bounds there,
-    shape (n,): those of the problem times a constant.
+    shape (n,): those of the problem times a constant. None if the multipliers are not feasible.
     """
     alpha = start.alpha if isinstance(start, Start) else start
     if alpha is None or alpha.shape != before.shape:
         return start
+    if problem.bias and abs(math.fsum(problem.y * alpha)) > FEASIBLE * float(alpha.sum()):
+        return None  # stalled by rounding
     factor = problem.bounds[0] / before[0]
     at_C = alpha == before
     bound = np.count_nonzero(at_C)

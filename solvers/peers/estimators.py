@@ -5,13 +5,13 @@ packages (LIBLINEAR is scikit-learn's), and ``_estimator`` builds each estimator
 set, which are not OpenMP's.
 
 Arrays are dense if the problem's storage is ``dense``, else CSR. They are built before the clock starts. The
-packages run to their end in one call: a time limit is only checked afterwards, there are no intermediate
-objectives, and the only counted work is the number of steps. LIBSVM and LIBLINEAR are compiled into
-scikit-learn, so its version is their fingerprint. oneDAL (2026.2) occasionally returns a wrong solution for
-CSR data with empty examples; the certificate rejects it. ThunderSVM's package for processors
-(thundersvm-cpu 0.3.3) returns wrong solutions for all CSR data, so these are refused; it reports no number of
-steps, and its ``max_iter`` limits nothing. Its multipliers are in single precision: what this rounds off
-their balance is spread over those between the bounds.
+packages run to their end in one call: a time limit does not stop them, there are no intermediate objectives,
+and the only counted work is the number of steps. LIBSVM and LIBLINEAR are compiled into scikit-learn, so its
+version is their fingerprint. oneDAL (2026.2) occasionally returns a wrong solution for CSR data with empty
+examples; the certificate rejects it. ThunderSVM's package for processors (thundersvm-cpu 0.3.3) returns wrong
+solutions for all CSR data, so these are refused; it reports no number of steps, and its ``max_iter`` limits
+nothing. Its multipliers are in single precision: what this rounds off their balance is spread over those
+between the bounds.
 
 Bounds that differ between examples are passed as example weights, at C = 1. ThunderSVM has no example
 weights; it accepts bounds that are equal within each class, as class weights. Row pointers are passed as
@@ -91,15 +91,17 @@ def _check_thundersvm(problem: Problem, same: bool) -> None:
 
 def check_entries(X: Any) -> Any:
     """Return the examples, or raise ValueError if a CSR matrix has too many entries for 32-bit pointers."""
-    if sp.issparse(X) and X.nnz > _MOST_STORED:
+    if sp.issparse(X) and max(X.nnz, X.shape[1]) > _MOST_STORED:
         raise ValueError(
-            f"X has {X.nnz} entries; row pointers of 32 bits, which these packages read, count {_MOST_STORED}"
+            f"X has {X.nnz} entries and {X.shape[1]} columns; integers of 32 bits, which these packages "
+            f"read, count {_MOST_STORED}"
         )
     return X
 
 
 def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
-    """Build the representation that these packages read."""
+    """Load the package, and build the representation that it reads."""
+    importlib.import_module(_MODULES.get(options["peer"], "sklearn.svm"))
     problem.layout("peers", _build)
 
 
@@ -211,8 +213,7 @@ def _estimator(run: EstimatorRun, limit: int) -> Any:
         # oneDAL's threads are not OpenMP's and are limited separately.
         threads = int(options["threads"])
         importlib.import_module("daal4py").daalinit(threads)
-        if threads > 1:
-            parameters["n_jobs"] = threads
+        parameters["n_jobs"] = threads  # else it would take the number of OpenMP's
     if limit < _MOST_STEPS:
         parameters["max_iter"] = limit
     return importlib.import_module(_MODULES[peer]).SVC(**parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,20 @@ def test_slices_change_nothing(name: str, kernel: str, monkeypatch: pytest.Monke
     assert (np.diff(bounds) >= -1e-9 * bounds[-1]).all()
     last = certify(problem, cut).dual if cut.relaxed is None else cut.relaxed
     assert bounds[-1] == pytest.approx(last, rel=1e-9)
+
+
+def test_the_seconds_of_a_callback_are_the_callers() -> None:
+    problem, spent = problem_for("smo2"), 0.0
+    solve(problem, "smo2")
+
+    def busy(*_: object) -> None:
+        nonlocal spent
+        begin = time.thread_time()
+        while time.thread_time() < begin + 0.3:
+            pass
+        spent += time.thread_time() - begin
+
+    assert solve(problem, "smo2", progress=busy).cpu_seconds < spent
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)

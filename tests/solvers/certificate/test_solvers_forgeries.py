@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import cloud, judged, objective
-from svmrepro.solvers import Kernel, Problem, Solution, Start, certify, solve
+from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, Start, certify, solve
+from svmrepro.solvers.certificate import optimality
 from svmrepro.solvers.decomposition import second_order
+from svmrepro.solvers.driver import verified
 
 EPS = 1e-3
 
@@ -106,6 +108,17 @@ def test_memory_does_not_grow_with_the_support_vectors() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200 * 2**20  # as explicit pairs they would take 1,100 MB
+
+
+def test_a_sample_confirms_but_does_not_contradict_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(*cloud(2000, 2, 8), 1.0, Kernel.gaussian(0.5))
+    honest, spec = solve(problem, "smo2"), SOLVERS["smo2"]
+    stalled = dataclasses.replace(honest, status="stalled")
+    assert verified(problem, stalled, spec, EPS, True).status == "optimal"
+    monkeypatch.setattr(optimality, "_MOST_VALUES", 1.0)
+    monkeypatch.setattr(optimality, "_SAMPLE", 500)
+    assert verified(problem, honest, spec, EPS, True).status == "optimal"
+    assert verified(problem, stalled, spec, EPS, True).status == "stalled"
 
 
 def test_a_sample_says_so() -> None:

@@ -315,6 +315,23 @@ def test_a_class_without_weight_is_ignored() -> None:
     assert model.decision_function(X) == pytest.approx(same.decision_function(X), abs=1e-2)
 
 
+def test_probabilities_need_an_example_of_each_class() -> None:
+    X = np.random.default_rng(2).standard_normal((80, 2))
+    y = np.repeat([0, 1, 2, 3], 20)
+    with pytest.raises(
+        ValueError, match="probability=True needs an example of positive weight of each class"
+    ):
+        SVMClassifier(probability=True).fit(X, y, np.where(y == 1, 0.0, 1.0))
+
+
+def test_a_certificate_is_of_the_fit_and_not_of_later_parameters() -> None:
+    X = np.random.default_rng(2).standard_normal((80, 2))
+    y = X[:, 0] + X[:, 1] > 0.5
+    model = SVMClassifier(kernel="linear").fit(X, y)
+    model.set_params(C=100.0, solver="svmperf", class_weight="balanced")
+    assert model.certificate(X, y).passes(1e-3, 1.0)
+
+
 def test_a_fit_that_fails_leaves_the_last_one() -> None:
     X = np.random.default_rng(3).standard_normal((40, 2))
     model = SVMClassifier().fit(X, X[:, 0] > 0)

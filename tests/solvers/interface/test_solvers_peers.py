@@ -18,6 +18,7 @@ from svmrepro.solvers import (
     solve,
     source_code,
 )
+from svmrepro.solvers.peers import estimators
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
 HERE = [name for name in PEERS if SOLVERS[name].version is not None]
@@ -149,6 +150,13 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fingerprint("libsvm") != before["libsvm"]
     assert fingerprint("smo") == before["smo"]
     source_code.fingerprint.cache_clear()
+
+
+@pytest.mark.skipif("onedal" not in HERE, reason="it is not installed")
+def test_onedal_has_the_threads_that_are_asked_for() -> None:
+    examples = problem("gaussian", storage="dense")
+    run = estimators.start(examples, 1e-3, {**SOLVERS["onedal"].check(examples, {}), "peer": "onedal"})
+    assert estimators._estimator(run, 10).n_jobs == 1  # not OpenMP's number
 
 
 def test_values_of_a_kernel_are_taken_by_libsvm_and_refused_by_the_others() -> None:

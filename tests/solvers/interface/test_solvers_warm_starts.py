@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from solver_cases import banana_like, cloud, words
 from svmrepro.solvers import Kernel, Problem, certify, solve, solve_grid
 from svmrepro.solvers.solution import OPTIMAL
+from svmrepro.solvers.warm_starts import scaled_start
 
 BOUNDS = (0.03, 1.0, 30.0)
 WIDTHS = (0.02, 0.5)
@@ -97,6 +98,15 @@ def test_a_given_gradient_is_used_and_a_drifting_one_renewed():
     wrong = solution.end._replace(gradient=np.zeros(problem.n), drift=1e15)
     repaired = solve(problem, "smo-newton", start=wrong, verify=False)
     assert repaired.kernel_evaluations > 0 and certify(problem, repaired).passes(1e-3, 1.0)
+
+
+def test_multipliers_that_rounding_unbalanced_are_no_start():
+    problem = Problem(*cloud(40, 3, 1), 1.0, Kernel.gaussian(0.5))
+    found = solve(problem, "smo2")
+    assert scaled_start(found.alpha, problem.bounds, problem.with_C(2.0)) is not None
+    off = found.alpha.copy()
+    off[off.argmax()] *= 0.9
+    assert scaled_start(off, problem.bounds, problem.with_C(2.0)) is None
 
 
 def test_distances_that_cancel_are_not_shared():

@@ -195,3 +195,23 @@ def test_columns_that_do_not_exist(column: int) -> None:
     X.indices[-1] = column
     with pytest.raises(ValueError, match="X is not a valid sparse array: "):
         Problem(X, np.where(np.arange(30) % 2, 1.0, -1.0), 1.0)
+
+
+def test_kernel_values_may_differ_by_rounding_where_they_are_zero() -> None:
+    K = np.array([[1.0, 3e-17], [0.0, 1.0]])
+    assert Problem(K, [1, -1], kernel=Kernel.precomputed()).X[0, 1] == 1.5e-17
+    K[0, 1] = 1e-9
+    with pytest.raises(ValueError, match="must be symmetric"):
+        Problem(K, [1, -1], kernel=Kernel.precomputed())
+
+
+def test_integers_beyond_floats_are_refused() -> None:
+    X, huge = np.eye(2), 10**400
+    for make in (
+        lambda: Problem(X, [1, -1], huge),
+        lambda: Problem([[huge, 0], [0, 1]], [1, -1]),
+        lambda: Problem(X, [1, -1], [huge, 1]),
+        lambda: solve(Problem(X, [1, -1]), "smo", eps=huge),
+    ):
+        with pytest.raises(ValueError):
+            make()
