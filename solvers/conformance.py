@@ -34,8 +34,8 @@ import psutil
 import scipy.sparse as sp
 from svmrepro.solvers import solution as statuses
 from svmrepro.solvers.certificate.optimality import certify
+from svmrepro.solvers.conformance_problems import Case, board, bounded, easy, hard, unbiased
 from svmrepro.solvers.driver import solve
-from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS
 from svmrepro.solvers.solution import OPTIMAL, TIME_LIMIT, Solution
@@ -107,25 +107,6 @@ class Report:
     def __str__(self) -> str:
         count = f"{len(self.failed)} of {len(self.findings)} findings failed"
         return "\n".join([*map(str, self.failed), count if self.failed else f"conforms: {count}"])
-
-
-@dataclass(frozen=True)
-class _Case:
-    """A problem by name, with the tolerance asked for."""
-
-    name: str
-    X: Any
-    y: npt.NDArray[np.float64]
-    C: Any
-    kernel: Kernel
-    eps: float = 1e-3
-    bias: bool = True
-
-    def problem(self) -> Problem:
-        """Return the problem, with arrays of its own."""
-        storage = "csr" if sp.issparse(self.X) else "dense"
-        C = np.array(self.C) if np.ndim(self.C) else self.C
-        return Problem(self.X.copy(), self.y.copy(), C, self.kernel, bias=self.bias, storage=storage)
 
 
 @dataclass
@@ -300,7 +281,7 @@ class _Tested:
     ) -> None:
         self._solver, self._options, self._begin = solver, options, begin
 
-    def call(self, case: _Case, time_limit: float | None = _PATIENCE) -> _Outcome:
+    def call(self, case: Case, time_limit: float | None = _PATIENCE) -> _Outcome:
         """Run the solver on a copy of a problem."""
         self._begin(case.name)
         problem = case.problem()
@@ -360,7 +341,7 @@ def _malformed(problem: Problem, solution: Solution) -> str:
     return ""
 
 
-def _dishonest(case: _Case, solution: Solution) -> str:
+def _dishonest(case: Case, solution: Solution) -> str:
     """Return why the certificate refuses a solution that is called optimal; "" if it does not."""
     if solution.status != OPTIMAL:
         return ""
@@ -376,11 +357,11 @@ def _dishonest(case: _Case, solution: Solution) -> str:
 def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult]:
     """Yield all findings; checks that need runs of their own are skipped if they are in ``without``."""
     solved, refused = 0, ""
-    easy, hard = _easy(), _hard()
-    for case in (*easy, *hard):
+    simple, difficult = easy(), hard()
+    for case in (*simple, *difficult):
         outcome = tested.call(case)
         yield from _basic(case, outcome)
-        if case in easy:
+        if case in simple:
             found = _solved(case, outcome)
             solved += found.passed and not outcome.raised
             refused = refused or outcome.raised
@@ -389,9 +370,9 @@ def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult
         said = f"not one was solved{refused and '; refused: '}{refused}"
         yield CheckResult("solves", "easy problems", False, said)
     if "repeatable" not in without:
-        for case in (easy[0], easy[3]):
+        for case in (simple[0], simple[3]):
             yield _repeatable(case, tested)
-    for name, case in (("bounds", _bounded()), ("bias", _unbiased())):
+    for name, case in (("bounds", bounded()), ("bias", unbiased())):
         if name not in without:
             found = _solved(case, tested.call(case))
             yield CheckResult(name, case.name, found.passed, found.said)
@@ -399,7 +380,7 @@ def _findings(tested: _Tested, without: Collection[str]) -> Iterator[CheckResult
         yield _timed(tested)
 
 
-def _basic(case: _Case, outcome: _Outcome) -> Iterator[CheckResult]:
+def _basic(case: Case, outcome: _Outcome) -> Iterator[CheckResult]:
     """Yield the findings that each call gives."""
     changed = f"changed: {', '.join(outcome.changed)}" if outcome.changed else ""
     yield CheckResult("inputs", case.name, not outcome.changed, changed)
@@ -411,7 +392,7 @@ def _basic(case: _Case, outcome: _Outcome) -> Iterator[CheckResult]:
         yield CheckResult("honest", case.name, not lie, lie)
 
 
-def _solved(case: _Case, outcome: _Outcome) -> CheckResult:
+def _solved(case: Case, outcome: _Outcome) -> CheckResult:
     """Return whether a problem was refused, or solved and certified."""
     if outcome.raised:
         return CheckResult("solves", case.name, True, f"refused: {outcome.raised}")
@@ -424,7 +405,7 @@ def _solved(case: _Case, outcome: _Outcome) -> CheckResult:
     return CheckResult("solves", case.name, not lie, lie)
 
 
-def _repeatable(case: _Case, tested: _Tested) -> CheckResult:
+def _repeatable(case: Case, tested: _Tested) -> CheckResult:
     first, second = tested.call(case), tested.call(case)
     if first.solution is None or second.solution is None:
         return CheckResult("repeatable", case.name, first.raised == second.raised, first.raised)
@@ -439,7 +420,7 @@ def _repeatable(case: _Case, tested: _Tested) -> CheckResult:
 def _timed(tested: _Tested) -> CheckResult:
     """Return the finding at the smallest problem that takes longer than the limit."""
     for n in (200, 400, 800, 1600, 3200):
-        case = _board(n)
+        case = board(n)
         outcome = tested.call(case, _LIMIT)
         solution = outcome.solution
         if outcome.raised:
@@ -454,78 +435,6 @@ def _timed(tested: _Tested) -> CheckResult:
         if solution.status == TIME_LIMIT:
             return CheckResult("time", case.name, True)
     return CheckResult("time", case.name, True, "the limit was never reached")
-
-
-# -- problems ---------------------------------------------------------------------------------------------
-
-
-def _labels(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.where(values > 0, 1.0, -1.0)
-
-
-def _easy() -> list[_Case]:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 4))
-    clear, noisy = _labels(X[:, 0] - 0.5 * X[:, 1]), _labels(X[:, 0] + rng.normal(size=80))
-    ring = _labels((X[:, :2] ** 2).sum(axis=1) - 1.5)
-    words = sp.random_array((100, 30), density=0.2, format="csr", rng=rng)
-    topics = _labels(words @ rng.normal(size=30))
-    gaussian = Kernel.gaussian(gamma=0.5)
-    return [
-        _Case("separable, linear", X, clear, 10.0, Kernel.linear()),
-        _Case("overlapping, linear", X, noisy, 1.0, Kernel.linear()),
-        _Case("sparse, linear", words, topics, 1.0, Kernel.linear()),
-        _Case("ring, Gaussian", X, ring, 1.0, gaussian),
-        _Case("sparse, Gaussian", words, topics, 10.0, gaussian),
-        _Case("ring, polynomial", X, ring, 1.0, Kernel.polynomial(2, c=1.0)),
-    ]
-
-
-def _hard() -> list[_Case]:
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 3))
-    noisy = _labels(X[:, 0] + rng.normal(size=60))
-    thrice, torn = np.repeat(X, 3, axis=0), np.repeat(noisy, 3)
-    torn[::7] *= -1
-    lonely = np.full(60, -1.0)
-    lonely[17] = 1.0
-    empty = sp.random_array((60, 20), density=0.1, format="csr", rng=rng)
-    grid = np.repeat(np.arange(12.0), 5)[:, None]
-    gaussian = Kernel.gaussian(gamma=0.5)
-    return [
-        _board(150),
-        _Case("repeated and contradictory examples", thrice, torn, 100.0, Kernel.linear()),
-        _Case("one positive example", X, lonely, 1e3, gaussian),
-        _Case("columns of very different scale", X * [1.0, 1e2, 1e-2], noisy, 1.0, Kernel.linear()),
-        _Case("rows without entries", empty, noisy, 10.0, Kernel.linear()),
-        _Case("few distinct values", grid, _labels(np.sin(grid[:, 0])), 1e4, gaussian),
-        _Case("nearly constant kernel", X, noisy, 1e3, Kernel.gaussian(gamma=1e-5)),
-        _Case("small tolerance, linear", X, noisy, 1.0, Kernel.linear(), eps=1e-6),
-        _Case("small tolerance, Gaussian", X, noisy, 10.0, gaussian, eps=1e-6),
-        _Case("large tolerance, Gaussian", X, noisy, 10.0, gaussian, eps=0.1),
-    ]
-
-
-def _board(n: int) -> _Case:
-    """Return a chess board of 4 by 4 fields at C = 10^6, after Glasmachers: ill-conditioned."""
-    X = np.random.default_rng(n).uniform(0.0, 4.0, size=(n, 2))
-    fields = np.floor(X).sum(axis=1) % 2 - 0.5
-    return _Case(f"chess board of {n}, C = 1e6", X, _labels(fields), 1e6, Kernel.gaussian(gamma=0.5))
-
-
-def _bounded() -> _Case:
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(60, 3))
-    C = np.where(np.arange(60) % 3 == 0, 0.05, 2.0)
-    return _Case("C per example", X, _labels(X[:, 0] + rng.normal(size=60)), C, Kernel.gaussian(gamma=0.5))
-
-
-def _unbiased() -> _Case:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(60, 3)) + 0.5
-    return _Case(
-        "without a bias", X, _labels(X[:, 0] + rng.normal(size=60)), 1.0, Kernel.linear(), bias=False
-    )
 
 
 # -- command ----------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +16,7 @@ from svmrepro.solvers.blas_threads import one_blas_thread
 from svmrepro.solvers.compilation.loading import loaded, loading
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.problem import Problem, is_finite
 from svmrepro.solvers.registry import HINGE, KKT, NO_BIAS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution, Start
 
@@ -32,7 +31,6 @@ _FADING = 0.9  # of the slowest slice's seconds for an entry, from slice to slic
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
-_LARGEST = sys.float_info.max
 FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
 _ROUNDED = 4.0 * float(np.finfo(float).eps)  # relative error of a term: kernel value, product and sum
 _NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
@@ -347,8 +345,7 @@ def _next_slice(work: int, seconds: float, slowest: float, growth: float) -> int
 def check_positive(name: str, value: float, endless: bool = False) -> None:
     """Raise ValueError unless a value is a positive number, finite if not ``endless``."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value > 0
-    # An integer may be too large for a float.
-    if not (number and (value <= _LARGEST or (endless and value == math.inf))):
+    if not (number and (is_finite(value) or (endless and value == math.inf))):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
 
 

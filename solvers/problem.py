@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
 import numbers
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -252,10 +252,18 @@ def _examples(X: Any) -> Any:
     return X
 
 
+def is_finite(number: Any) -> bool:
+    """Tell whether a real number is finite, also as a float."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer of hundreds of digits
+        return False
+
+
 def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return C as a float or an array, and the bound of each example; both checked."""
     if isinstance(C, numbers.Real):
-        if isinstance(C, bool) or not 0 < C <= sys.float_info.max:
+        if isinstance(C, bool) or not is_finite(C) or C <= 0:
             raise ValueError(f"C must be a positive finite number, got {C!r}")
         return float(C), np.full(n, float(C))
     if not isinstance(C, np.ndarray | list | tuple):

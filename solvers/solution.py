@@ -94,8 +94,8 @@ class Solution:
     promise : {"kkt", "gap", "relative gap"}
         What ``eps`` bounds, see :class:`~svmrepro.solvers.registry.SolverSpec`; set by the driver.
     end : Start, optional
-        For SMO over pairs, the final multipliers with their gradient: a start for the same examples and
-        kernel with another eps or a larger C.
+        Of ``smo2``, ``pasmo``, their variants, ``csmo`` and ``smo-newton``, the final multipliers with their
+        gradient: a start for the same examples and kernel with another eps or a larger C.
     """
 
     alpha: npt.NDArray[np.float64] | None

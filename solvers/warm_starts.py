@@ -163,10 +163,19 @@ def _solved(
             start = scaled_start(start, before, inner)
             for tolerance in tolerances:
                 solution = solve(inner, spec.name, eps=tolerance, start=start, verify=None, **options)
-                start = scaled_start(solution.end or solution.alpha, inner.bounds, inner)
+                start = solution.end or solution.alpha
+                if solution.alpha is not None and not _is_balanced(inner, solution.alpha):
+                    start = None  # stalled by rounding
                 yield GridCell(problem, tolerance, verified(problem, solution, spec, tolerance, verify))
             if bound == bounds[0]:
                 seed = solution.alpha
+
+
+def _is_balanced(problem: Problem, alpha: npt.NDArray[np.float64]) -> bool:
+    """Tell whether multipliers satisfy the equality constraint, if there is one."""
+    if not problem.bias or alpha.shape != problem.y.shape:
+        return True
+    return abs(math.fsum(problem.y * alpha)) <= FEASIBLE * float(alpha.sum())
 
 
 def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) -> Any:
@@ -178,8 +187,8 @@ def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) 
     alpha = start.alpha if isinstance(start, Start) else start
     if alpha is None or alpha.shape != before.shape:
         return start
-    if problem.bias and abs(math.fsum(problem.y * alpha)) > FEASIBLE * float(alpha.sum()):
-        return None  # stalled by rounding
+    if not _is_balanced(problem, alpha):
+        return None
     factor = problem.bounds[0] / before[0]
     at_C = alpha == before
     bound = np.count_nonzero(at_C)

@@ -25,10 +25,9 @@ loaded = Loaded()
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Count the seconds of a block as loading."""
-    cpu, wall = time.thread_time(), time.perf_counter()
+    """Count the seconds of a block as loading, those of a block within it only once."""
+    cpu, wall = time.thread_time() - loaded.cpu, time.perf_counter() - loaded.wall
     try:
         yield
     finally:
-        loaded.cpu += time.thread_time() - cpu
-        loaded.wall += time.perf_counter() - wall
+        loaded.cpu, loaded.wall = time.thread_time() - cpu, time.perf_counter() - wall

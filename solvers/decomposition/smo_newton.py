@@ -207,12 +207,11 @@ class Polish:
         return self._move(run, work)
 
     def undo(self, run: SmoNewtonRun) -> None:
-        """Take the changes back: to update the rest of the gradient could exceed a time limit by far."""
+        """Take the changes back: updating the rest of the gradient could far exceed a time limit."""
         state = run.pairs.state
         G, beta, state.scalars.drift, state.scalars.objective = self.before
         state.G[: G.size] = G
         settle(state, self.positions, beta)
-        run.newton_steps -= int(self.newton.scalars.steps)
 
     def _move(self, run: SmoNewtonRun, work: int) -> bool:
         """Continue the update of the gradient; return whether it is done."""
@@ -315,7 +314,9 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: SmoNewtonRun) -> float:
-    """Return the current dual objective W."""
+    """Return the current dual objective W; a polish counts when the gradient has followed it."""
+    if run.polish is not None and run.polish.before is not None:
+        return float(run.polish.before[3])
     return second_order.objective(run.pairs)
 
 
@@ -417,7 +418,6 @@ def _take(run: SmoNewtonRun, polish: Polish) -> Any:
     scalars.drift += float(np.abs(changes).sum())
     scalars.objective += qp.scalars.gain
     scalars.planned, scalars.free, scalars.ratio = False, False, 1.0
-    run.newton_steps += int(qp.scalars.steps)
     return changes
 
 
@@ -434,4 +434,5 @@ def _rate(run: SmoNewtonRun, polish: Polish) -> None:
     run.patience = min(max(run.patience * factor, least), _MOST_PATIENCE)
     run.begun, run.marks = now, [(now, gained)]
     run.polishes += 1
+    run.newton_steps += int(polish.newton.scalars.steps)
     _look_again(run, run.patience * cost)

@@ -93,8 +93,8 @@ def check_entries(X: Any) -> Any:
     """Return the examples, or raise ValueError if a CSR matrix has too many entries for 32-bit pointers."""
     if sp.issparse(X) and max(X.nnz, X.shape[1]) > _MOST_STORED:
         raise ValueError(
-            f"X has {X.nnz} entries and {X.shape[1]} columns; integers of 32 bits, which these packages "
-            f"read, count {_MOST_STORED}"
+            f"X has {X.nnz} entries and {X.shape[1]} columns; these packages read integers of 32 bits, "
+            f"up to {_MOST_STORED}"
         )
     return X
 

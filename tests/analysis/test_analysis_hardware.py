@@ -5,6 +5,7 @@ import permuted_support as permuted
 import pytest
 from curve_support import run
 from support import rows_of as rows
+from svmrepro.workflow.analysis.run_pairs import pairs
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration import paths
 
@@ -90,12 +91,19 @@ def test_a_group_elsewhere_has_results_and_no_seconds():
 def test_the_median_counts_runs_that_the_time_limit_stopped():
     solved = [on(SLOW, cpu_seconds=seconds) for seconds in (1.0, 2.0)]
     stopped = [on(SLOW, status="time_limit", time_limit=9, cpu_seconds=9.0) for _ in range(2)]
-    assert Group((*solved, stopped[0])).median(CPU) == 2.0
+    partly = Group((*solved, stopped[0]))
+    assert (
+        partly.median(CPU) == 2.0 and partly.values(CPU) == [1.0, 2.0] and partly.interval(CPU).ends is None
+    )
     mostly = Group((*solved, *stopped))
     assert mostly.median(CPU) is None and not mostly.elsewhere
     assert mostly.untimed == "stopped: time limit in 2 of 4 runs" and mostly.reason == ""
     flagged = [on(SLOW, status="time_limit", cpu_seconds=9.0, flagged="true") for _ in range(2)]
     assert Group((*solved, *flagged)).median(CPU) == 1.5
+    disturbed = [on(SLOW, cpu_seconds=8.0, flagged="true") for _ in range(2)]
+    assert Group((solved[0], *disturbed, *stopped)).timed == ()  # one run counts, and two were stopped
+    other = Group(tuple(on(SLOW, cpu_seconds=1.0) for _ in range(4)))
+    assert pairs(other, mostly, CPU) == ([], []) and pairs(other, mostly, "iterations") is not None
 
 
 def test_permutations_on_another_node_pair_for_counts_alone(tmp_path):

@@ -308,7 +308,7 @@ def load(config: Config, paper: str, experiments: Iterable[str]) -> Results:
         ratios={
             key: ratio for name in names for key, ratio in _ratios(paths.ratios(config, paper, name)).items()
         },
-        numbers=PaperNumbers(config.described("papers"), paper),
+        numbers=PaperNumbers(config.described("papers", paper), paper),
     )
 
 

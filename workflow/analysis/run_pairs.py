@@ -42,6 +42,8 @@ def _paired(
 ) -> list[tuple[MeasuredRun, MeasuredRun]]:
     """Return the runs that `pairs` compares."""
     timed = quantity in (CPU, WALL)
+    if timed and not (first.timed and second.timed):
+        return []
     both = _matched(first, second, 1 if anywhere and not timed else 0)
     if timed:
         # Both runs of a pair must share their conditions; within one process they always do.

@@ -7,6 +7,7 @@ may be timed, or why there is nothing to show.
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections.abc import Mapping
@@ -182,11 +183,15 @@ class Group:
     def timed(self) -> tuple[MeasuredRun, ...]:
         """Solved runs under `conditions` whose seconds count: the unflagged ones, or all if none is.
 
-        None if the time limit stopped at least as many runs: the median is then beyond the limit.
+        Empty if the time limit stopped at least as many runs: the median is then beyond the limit.
         """
-        if len(self._stopped) >= len(self._here):
-            return ()
-        return tuple(run for run in self._here if not run.flagged) or self._here
+        counted = tuple(run for run in self._here if not run.flagged) or self._here
+        return counted if len(counted) > len(self._stopped) else ()
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the time limit stopped some of the runs whose seconds would count."""
+        return bool(self._stopped)
 
     def seconds_until_stopped(self, beside: Group) -> float | None:
         """Return the CPU seconds after which the time limit stopped a run; None if it stopped none.
@@ -255,23 +260,25 @@ class Group:
         return f"failed: {said or run.status}"
 
     def values(self, column: str) -> list[float]:
-        """Return a column over the runs that count for it: `timed` for seconds, otherwise `solved`.
-
-        To seconds belong those after which the time limit stopped a run, so that the median is right.
-        """
-        chosen = self.solved
-        if column in (CPU, WALL):
-            chosen = self.timed + self._stopped if self.timed else ()
+        """Return a column over the runs that count for it: `timed` for seconds, otherwise `solved`."""
+        chosen = self.timed if column in (CPU, WALL) else self.solved
         return [value for run in chosen if (value := run.number(column)) is not None]
 
     def median(self, column: str) -> float | None:
-        """Return the median of a column; None if no run has a value."""
+        """Return the median of a column; None if no run has a value.
+
+        Runs that the time limit stopped count as longer than all others.
+        """
         values = self.values(column)
+        if values and column in (CPU, WALL):
+            values += [math.inf] * len(self._stopped)
         return statistics.median(values) if values else None
 
     def interval(self, column: str) -> Interval | None:
-        """Return the median of a column of positive numbers, with its 95 % interval."""
+        """Return the median of a column of positive numbers, with its 95 % interval if no run was stopped."""
         values = self.values(column)
+        if values and column in (CPU, WALL) and self.cut_short:
+            return Interval(self.median(column) or 0.0)
         if not values or (min(values) <= 0 and min(values) != max(values)):
             return Interval(statistics.median(values)) if values else None
         return median_interval(values)
@@ -343,13 +350,18 @@ class Runs:
         """Return size -> values of the repeats, for `power_law.fit_power_law`, omitting sizes without values.
 
         Seconds of flagged runs are upper bounds, which would turn the line: sizes that have no others are
-        omitted, too, unless all are such. In an experiment with an axis the result is by its points at the
-        largest size.
+        omitted, too, unless all are such. So are sizes at which the time limit stopped a run. In an
+        experiment with an axis the result is by its points at the largest size.
         """
         groups = self._groups_of_series(experiment, contender)
         found = {at: values for at, group in groups.items() if (values := group.values(quantity))}
-        if quantity in (CPU, WALL) and not self.only_flagged(experiment, contender):
-            found = {at: values for at, values in found.items() if not groups[at].all_flagged}
+        if quantity in (CPU, WALL):
+            flagged = not self.only_flagged(experiment, contender)
+            found = {
+                at: values
+                for at, values in found.items()
+                if not (groups[at].cut_short or (flagged and groups[at].all_flagged))
+            }
         return found
 
     def only_flagged(self, experiment: str, contender: str) -> bool:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--test", type=Path, help="a file with a test set, for the accuracy")
     add("--labels", help="labels of the file, such as 0:-1,1:1 or no:-1,yes:1")
     add("--label", default="last", help="column of the labels in a table: its name, first or last")
-    add("-n", "--rows", type=int, help="rows of each data set (default: at most 4,000)")
+    add("-n", "--rows", type=int, help="rows of each data set (at most 4,000; 2,000 of a generated one)")
     add("--kernel", choices=("gaussian", "linear", "polynomial"), default="gaussian", help="(gaussian)")
     add("--C", type=float, default=1.0, help="bound of the multipliers (1)")
     add("--gamma", type=float, help="of the kernel (1 / (columns * variance of all entries))")

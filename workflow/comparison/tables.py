@@ -134,7 +134,7 @@ def _other_data(pair: PairedRuns) -> str:
     problems = dict.fromkeys(f"{experiment} n = {n:,}" for _, experiment, n, *_ in pair.of_other_data)
     return (
         f"Other data: {plural(seeds, 'pair')} in {plural(len(pair.of_other_data), 'row')} "
-        f"({', '.join(problems)}) have the same seed, but stand for other data. Neither these pairs nor "
+        f"({', '.join(problems)}) have the same seed, but refer to different data. Neither these pairs nor "
         "ratios on these problems are compared."
     )
 

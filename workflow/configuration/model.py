@@ -239,10 +239,10 @@ class Config:
         """The experiments of all papers."""
         return [each for paper in self.papers.values() for each in paper.experiments.values()]
 
-    def described(self, what: str) -> Path:
-        """Return the folder ``papers`` or ``claims``: this configuration's, else the project's."""
+    def described(self, what: str, paper: str) -> Path:
+        """Return the folder ``papers`` or ``claims``: this configuration's if it has the paper's files."""
         own = (self.folder or config_dir()) / what
-        return own if own.is_dir() else config_dir() / what
+        return own if any(own.glob(f"{paper}[._]*")) else config_dir() / what
 
     def own_files(self, dataset: str) -> list[str]:
         """Return the files of a user's own data set; none for any other."""

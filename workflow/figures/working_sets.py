@@ -67,7 +67,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for block, rows in zip(blocks, (panels[: lines[0]], panels[lines[0] :]), strict=True):
         for axes, (problem, own, means) in zip(rows.flat, block, strict=False):
             # The legend has the usual numbers; crosses say that there are none.
-            said = f"n = {problem.n:,}" + ("" if own in (0, *usual) else f", {plural(own, 'permutation')}")
+            said = f"n = {problem.n:,}" + ("" if own in (0, *usual) else f"\n{plural(own, 'permutation')}")
             axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
             axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
             axes.grid(True, axis="y")

@@ -274,7 +274,7 @@ class Plan:
 
     def paper_numbers(self, paper: str) -> list[str]:
         """Return the files of a paper's printed numbers."""
-        return _shown(self.config.described("papers").glob(f"{paper}_*.csv"))
+        return _shown(self.config.described("papers", paper).glob(f"{paper}_*.csv"))
 
     def artefact_inputs(self, paper: str, artefact: Artefact) -> list[str]:
         """Return an artefact's inputs: analyses or a data set, and the paper's printed numbers."""
@@ -282,7 +282,7 @@ class Plan:
             return [self.marker(artefact.settings["dataset"]), *self.paper_numbers(paper)]
         if not artefact.measured:
             return [self.compiled[paper], *self.paper_numbers(paper)]
-        claims = self.config.described("claims") / f"{paper}.yaml"
+        claims = self.config.described("claims", paper) / f"{paper}.yaml"
         return [
             *self.analyses(paper, artefact.experiments),
             *self.paper_numbers(paper),

@@ -87,7 +87,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
 
 
 def _beyond_processes(results: Results, problem: PermutedProblem, spec: Spec, pairing: Pairing) -> bool:
-    """Tell whether mean seconds are less, or more, as asked, by more than processes differ.
+    """Tell whether mean seconds are less (or more) by more than processes differ.
 
     Variation over the permutations is left to the test, which ranks: the mean may differ the other way.
     """

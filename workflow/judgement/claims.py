@@ -201,7 +201,7 @@ def clocked_claims(config: Config) -> frozenset[tuple[str, str]]:
 
 def claims_file(config: Config, paper: str) -> Path:
     """Return the path of a paper's claims; the file may not exist."""
-    return config.described("claims") / f"{paper}.yaml"
+    return config.described("claims", paper) / f"{paper}.yaml"
 
 
 def claims_of(config: Config, name: str) -> list[Claim]:
@@ -212,6 +212,7 @@ def claims_of(config: Config, name: str) -> list[Claim]:
 
 def _check(claim: Claim, experiments: Sequence[str]) -> None:
     """Raise ValueError for a fault in a claim that its types do not exclude."""
+    field_types.check("id", claim.id, field_types.slug)
     quantity, kind = claim.quantity, claim.quantity.get("kind")
     if not isinstance(kind, str) or kind not in CLAIM_QUANTITIES:
         raise ValueError(f"quantity: kind: one of {', '.join(CLAIM_QUANTITIES)} expected")

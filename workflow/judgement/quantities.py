@@ -77,12 +77,11 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
     largest = spec.get("at") == "largest"
 
     def look(name: str, row: SizeRow, *, bounded: bool = True) -> Interval | str:
-        if missing := results.why_any_missing(name, (below, above), row):
-            bound = bounded and quantity == CPU and _bound_of_ratio(results, name, row, above, below)
-            return bound or missing
-        found = results.ratio(name, row.size, above, below, quantity)
+        missing = results.why_any_missing(name, (below, above), row)
+        found = None if missing else results.ratio(name, row.size, above, below, quantity)
         if found is None:
-            return "no pair was measured in one process"
+            bound = bounded and quantity == CPU and _bound_of_ratio(results, name, row, above, below)
+            return bound or missing or "no pair was measured in one process"
         return found if quantity != CPU else _without_flagged_end(found, *groups(name, row.n))
 
     def groups(name: str, n: int | None) -> tuple[Group, Group]:
@@ -303,7 +302,7 @@ def _without_flagged_end(ratio: Interval, above: Group, below: Group) -> Interva
     if not (over or under):
         return ratio
     if ratio.ends is None or (over and under):
-        return "all runs are flagged for other load"
+        return "every pair has a flagged run"
     low, high = ratio.ends
     return Interval(ratio.value, -math.inf if over else low, math.inf if under else high)
 

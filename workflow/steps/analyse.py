@@ -32,7 +32,7 @@ def write(config: Config, paper: str, experiment: str, lines: Sequence[Mapping[s
     atomic_write(measurements, to_csv(lines))
     described = config.papers[paper].experiments[experiment]
     runs = runs_of([measurements])
-    fits = fit_experiment(runs, described, PaperNumbers(config.described("papers"), paper))
+    fits = fit_experiment(runs, described, PaperNumbers(config.described("papers", paper), paper))
     atomic_write(paths.fits(config, paper, experiment), to_csv(fits, FIT_COLUMNS))
     ratios = compare_contenders(runs, described)
     atomic_write(paths.ratios(config, paper, experiment), to_csv(ratios, RATIO_COLUMNS))

@@ -54,9 +54,10 @@ def test_a_run_that_ends_while_the_gradient_follows_a_polish_computes_no_more_ro
     run = started(problem, shrinking=False)
     while run.polish is None or run.polish.changes is None or not run.polish.moved:
         assert smo_newton.advance(run, 200, 1 << 60) is None
-    read = int(run.pairs.cache.counts.touched)
+    read, known = int(run.pairs.cache.counts.touched), (smo_newton.objective(run), smo_newton.steps(run))
     solution = smo_newton.finish(run, "time_limit")
     assert solution.work["nonzeros"] == read
+    assert (solution.info["objective"], solution.iterations) == (pytest.approx(known[0], rel=1e-9), known[1])
     assert solution.info["objective"] == pytest.approx(certify(problem, solution).dual, rel=1e-9)
     assert solution.end is not None
     K = np.exp(-0.5 * np.square(problem.X[:, None] - problem.X[None]).sum(axis=2))

@@ -128,15 +128,18 @@ def test_each_state_of_the_source_has_a_folder_of_its_own(tmp_path: Path, monkey
 
 
 def test_one_thread_at_a_time_changes_what_numba_does() -> None:
-    before, outside = (config.CACHE_DIR, TargetConfig.__eq__), threading.Event()
+    before = config.CACHE_DIR, TargetConfig.__eq__
+    begun, outside = threading.Event(), threading.Event()
 
     def other() -> None:
+        begun.set()
         with decorator._cache_folder(), decorator._compiling():
             outside.wait(30)
 
     thread = threading.Thread(target=other)
     with decorator._cache_folder(), decorator._compiling():
         thread.start()
+        assert begun.wait(30)
         thread.join(0.2)
     outside.set()
     thread.join()

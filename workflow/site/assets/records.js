@@ -52,15 +52,23 @@
     const y = at[key];
     const values = rows.map((row) => row[y]).filter((value) => value != null);
     const log = values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 20;
+    const places = [...new Set(rows.map((row) => row[at[axis]]))].filter((value) => value > 0);
+    const drawn = rows.filter((row) => row[y] != null && row[at[axis]] != null);
     const traces = contenders.map((contender) => {
-      const own = rows.filter((row) => row[at.contender] === contender && row[y] != null);
+      const own = drawn.filter((row) => row[at.contender] === contender);
       const colour = shade(colourOf(contender));
       return { name: nameOf(contender), type: "scatter", mode: "markers", x: own.map((row) => (axis === "contender" ? nameOf(contender) : row[at[axis]])), y: own.map((row) => row[y]),
         customdata: own.map((row) => row[LINE]), text: own.map((row) => [`n = ${tick(row[at.n])}`, row[at.point] != null && `${columns[at.point].header} ${said(row[at.point])}`, row[at.seed] != null && `seed ${row[at.seed]}`, row[at.repeat] != null && `repeat ${row[at.repeat]}`, row[at.flagged] && `flagged: ${row[at.flagged]}`, row[at.status] !== "optimal" && row[at.status].replace("_", " ")].filter(Boolean).join(", ")),
         marker: { symbol: own.map((row) => markOf(contender) + (row[at.status] === "optimal" ? "" : "-open")), size: 8, color: colour, opacity: own.map((row) => (fits(row) ? 0.85 : 0.15)) },
         hovertemplate: `<b>%{fullData.name}</b><br>%{text}<br>%{y}<extra></extra>` };
-    });
-    const flagged = rows.filter((row) => row[at.flagged] && row[y] != null);
+    }).filter(({ x }) => x.length);
+    // A contender that does not depend on the axis has runs that stand for all of it.
+    for (const row of rows.filter((row) => row[y] != null && row[at[axis]] == null)) {
+      const name = `${nameOf(row[at.contender])} (everywhere)`;
+      traces.push({ name, type: "scatter", mode: "lines", x: [Math.min(...places), Math.max(...places)], y: [row[y], row[y]], customdata: [row[LINE], row[LINE]], hoverinfo: "name+y",
+        showlegend: !traces.some((other) => other.name === name), line: { color: shade(colourOf(row[at.contender])), width: 1.2, dash: "dot" }, opacity: fits(row) ? 0.85 : 0.15 });
+    }
+    const flagged = drawn.filter((row) => row[at.flagged]);
     if (flagged.length)
       traces.push({ name: "flagged for other load", type: "scatter", mode: "markers", x: flagged.map((row) => (axis === "contender" ? nameOf(row[at.contender]) : row[at[axis]])), y: flagged.map((row) => row[y]), hoverinfo: "skip",
         marker: { symbol: "x-thin-open", size: 7, color: colours().ink, line: { width: 1.2 }, opacity: flagged.map((row) => (fits(row) ? 0.85 : 0.15)) } });
@@ -70,7 +78,6 @@
         traces.push({ name: `${nameOf(law.contender)}${law.paper ? " in the paper" : ""}: n<sup>${law.exponent.toFixed(2)}</sup>`, type: "scatter", mode: "lines", x: law.n, y: law.seconds, hoverinfo: "name", showlegend: law.paper, line: { color: shade(colour), width: 1.5, dash: law.paper ? "dash" : "solid" } });
       }
     const named = { n: "training examples", point: axisLabel || columns[at.point].header, contender: "" }[axis];
-    const places = [...new Set(rows.map((row) => row[at[axis]]))].filter((value) => value > 0);
     const xType = axis === "contender" ? "category" : places.length > 1 && Math.max(...places) / Math.min(...places) > 5 ? "log" : "linear";
     const header = columns[y].header;
     Plotly.react("plot", traces, layoutOf(axisOf(named, xType, xType === "log" ? logTicks(Math.min(...places), Math.max(...places)) : {}), axisOf(header, log ? "log" : "linear", log ? logTicks(Math.min(...values), Math.max(...values), 7) : {}), { showlegend: axis !== "contender", legend: { orientation: "h", y: -0.22 }, height: 460, margin: { l: 64, r: 12, t: 8, b: 60 } }), CONFIG);

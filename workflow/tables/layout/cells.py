@@ -62,7 +62,7 @@ def median(values: Sequence[float], interval: Interval | None = None, *, noun: s
         return BLANK
     if len(values) >= FEWEST_SPREAD:
         return estimate(interval or median_interval(values))
-    cell = number(statistics.median(values))
+    cell = number(statistics.median(values) if interval is None else interval.value)
     if len(values) == 1:
         return replace(cell, detail="" if noun == "run" else f"1 {noun}")
     low, high = (significant(value) for value in sorted(values))
@@ -86,7 +86,7 @@ def printed(text: str) -> Cell:
     """Return the cell of a printed number, with its own digits and thousands separators; "" gives a dash."""
     if not text:
         return BLANK
-    digits = len(text.partition(".")[2])
+    digits = len(text.lower().partition("e")[0].partition(".")[2])
     return Cell(float(text), f"{float(text):,.{digits}f}")
 
 
