@@ -15,7 +15,7 @@ The modules and packages, in reading order, from what users call to what solvers
 
     sklearn_classifier   SVMClassifier
     conformance          checks for a solver of your own
-    conformance_problems the problems on which it is checked
+    conformance_cases    the problems on which it is checked
     warm_starts          solve_grid: warm starts over kernels, C and tolerances
     driver               solve: checks of a given start, slices, limits, progress, clocks
     registry             the solvers by name, with the defaults of their options

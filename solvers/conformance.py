@@ -34,7 +34,7 @@ import psutil
 import scipy.sparse as sp
 from svmrepro.solvers import solution as statuses
 from svmrepro.solvers.certificate.optimality import certify
-from svmrepro.solvers.conformance_problems import Case, board, bounded, easy, hard, unbiased
+from svmrepro.solvers.conformance_cases import Case, board, bounded, easy, hard, unbiased
 from svmrepro.solvers.driver import solve
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SOLVERS

@@ -429,14 +429,23 @@ def test_loading_code_during_a_run_counts_neither_in_its_seconds_nor_against_its
 
     def advance(*arguments: Any, own: Any = module.advance) -> Any:
         with loading():
-            monkeypatch.setattr(loaded, "cpu", loaded.cpu + 1e6)
-            monkeypatch.setattr(loaded, "wall", loaded.wall + 1e6)
+            pass
+        monkeypatch.setattr(loaded, "cpu", loaded.cpu + 1e6)
+        monkeypatch.setattr(loaded, "wall", loaded.wall + 1e6)
         return own(*arguments)
 
     monkeypatch.setattr(module, "advance", advance)
     solution = solve(problem_for("smo2"), "smo2", time_limit=1e-9)
     assert solution.status == "optimal"
     assert solution.cpu_seconds < -0.9e6 and solution.wall_seconds < -0.9e6
+
+
+def test_loading_within_loading_counts_once() -> None:
+    before, began = loaded.cpu, time.thread_time()
+    with loading(), loading():
+        while time.thread_time() < began + 0.1:
+            pass
+    assert 0.09 < loaded.cpu - before <= time.thread_time() - began
 
 
 @pytest.mark.parametrize("name", ["smo", "chunking", "svmlight", "smo2", "csmo", "smo-newton"])
