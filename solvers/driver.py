@@ -31,7 +31,7 @@ _FADING = 0.9  # of the slowest slice's seconds for an entry, from slice to slic
 _NO_LIMIT = 2**62
 _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
-FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
+_FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
 _ROUNDED = 4.0 * float(np.finfo(float).eps)  # relative error of a term: kernel value, product and sum
 _NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
 
@@ -220,7 +220,7 @@ def _checked_start(
         raise ValueError(f"start[{i}] = {alpha[i]:g} is not in [0, {most[i]:g}]")
     if problem.bias:
         off = _imbalance(problem, alpha)
-        allowed = FEASIBLE * float(alpha.sum())
+        allowed = _FEASIBLE * float(alpha.sum())
         if abs(off) > allowed:
             raise ValueError(f"start is not feasible: sum_i y_i alpha_i is {off:g}, and must be 0")
         if abs(off) > _NEGLIGIBLE * allowed:  # it would remain, however far the multipliers fall
@@ -231,6 +231,11 @@ def _checked_start(
 def _imbalance(problem: Problem, alpha: npt.NDArray[np.float64]) -> float:
     """Return ``sum_i y_i alpha_i``."""
     return math.fsum(problem.y * alpha)
+
+
+def is_balanced(problem: Problem, alpha: npt.NDArray[np.float64]) -> bool:
+    """Tell whether multipliers satisfy the equality constraint, if there is one."""
+    return not problem.bias or abs(_imbalance(problem, alpha)) <= _FEASIBLE * float(alpha.sum())
 
 
 def _balance(problem: Problem, alpha: npt.NDArray[np.float64], off: float) -> int | None:
@@ -252,12 +257,10 @@ def _balanced(problem: Problem, solution: Solution, eps: float) -> Solution:
 
     Steps of pairs preserve its rounding error, which is too large if multipliers were far larger before.
     """
-    if solution.status != OPTIMAL or solution.alpha is None or not problem.bias:
+    if solution.status != OPTIMAL or solution.alpha is None or is_balanced(problem, solution.alpha):
         return solution
     alpha = solution.alpha.copy()
     off = _imbalance(problem, alpha)
-    if abs(off) <= FEASIBLE * float(alpha.sum()):
-        return solution
     k = _balance(problem, alpha, off)
     from svmrepro.solvers.storage.kernel_transforms import largest_value  # compiled code
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.driver import FEASIBLE, solve, verified
+from svmrepro.solvers.driver import is_balanced, solve, verified
 from svmrepro.solvers.kernel import Kernel
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SolverSpec, get
@@ -164,18 +164,11 @@ def _solved(
             for tolerance in tolerances:
                 solution = solve(inner, spec.name, eps=tolerance, start=start, verify=None, **options)
                 start = solution.end or solution.alpha
-                if solution.alpha is not None and not _is_balanced(inner, solution.alpha):
+                if solution.alpha is not None and not is_balanced(inner, solution.alpha):
                     start = None  # stalled by rounding
                 yield GridCell(problem, tolerance, verified(problem, solution, spec, tolerance, verify))
             if bound == bounds[0]:
                 seed = solution.alpha
-
-
-def _is_balanced(problem: Problem, alpha: npt.NDArray[np.float64]) -> bool:
-    """Tell whether multipliers satisfy the equality constraint, if there is one."""
-    if not problem.bias or alpha.shape != problem.y.shape:
-        return True
-    return abs(math.fsum(problem.y * alpha)) <= FEASIBLE * float(alpha.sum())
 
 
 def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) -> Any:
@@ -187,7 +180,7 @@ def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) 
     alpha = start.alpha if isinstance(start, Start) else start
     if alpha is None or alpha.shape != before.shape:
         return start
-    if not _is_balanced(problem, alpha):
+    if not is_balanced(problem, alpha):
         return None
     factor = problem.bounds[0] / before[0]
     at_C = alpha == before

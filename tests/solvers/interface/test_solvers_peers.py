@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,11 +154,16 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     source_code.fingerprint.cache_clear()
 
 
-@pytest.mark.skipif("onedal" not in HERE, reason="it is not installed")
-def test_onedal_has_the_threads_that_are_asked_for() -> None:
+def test_onedal_has_the_threads_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Modules in place of the package's, which need not be installed.
+    monkeypatch.setitem(sys.modules, "daal4py", SimpleNamespace(daalinit=lambda threads: None))
+    monkeypatch.setitem(sys.modules, "sklearnex.svm", SimpleNamespace(SVC=lambda **given: given))
+    monkeypatch.setitem(sys.modules, "sklearnex", SimpleNamespace())
     examples = problem("gaussian", storage="dense")
-    run = estimators.start(examples, 1e-3, {**SOLVERS["onedal"].check(examples, {}), "peer": "onedal"})
-    assert estimators._estimator(run, 10).n_jobs == 1  # not OpenMP's number
+    for threads in (1, 2):
+        options = {**SOLVERS["onedal"].check(examples, {"threads": threads}), "peer": "onedal"}
+        run = estimators.start(examples, 1e-3, options)
+        assert estimators._estimator(run, 10)["n_jobs"] == threads  # not OpenMP's number
 
 
 def test_values_of_a_kernel_are_taken_by_libsvm_and_refused_by_the_others() -> None:
