@@ -336,7 +336,7 @@ def _wrapped(text: str, hanging: str = "") -> str:
 
 def deciding(measured: str) -> str:
     """Return the part of a claim's `measured` that decided: the only value, the worst one, or the range."""
-    parts = measured.split("; ")
+    parts = re.split(r"; (?![^(]*\))", measured)  # not within parentheses
     for start in ("worst: ", "farthest off: ", "such as ", "range "):
         for part in parts:
             if part.startswith(start):
