@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class Case:
         """Return the problem, with arrays of its own."""
         storage = "csr" if sp.issparse(self.X) else "dense"
         C = np.array(self.C) if np.ndim(self.C) else self.C
-        return Problem(self.X.copy(), self.y.copy(), C, self.kernel, bias=self.bias, storage=storage)
+        return Problem(self.X.copy(), self.y.copy(), C, replace(self.kernel), bias=self.bias, storage=storage)
 
 
 def _labels(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

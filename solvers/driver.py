@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from svmrepro.solvers.blas_threads import one_blas_thread
 from svmrepro.solvers.compilation.loading import loaded, loading
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
-from svmrepro.solvers.kernel import Kernel
-from svmrepro.solvers.problem import Problem, is_finite
+from svmrepro.solvers.kernel import Kernel, is_number
+from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import HINGE, KKT, NO_BIAS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution, Start
 
@@ -38,6 +38,7 @@ _NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
 Progress = Callable[[float, int, float], None]
 
 
+@np.errstate(all="ignore")  # whatever the caller's is: solutions that are not finite are refused
 def solve(
     problem: Problem,
     name: str,
@@ -111,7 +112,9 @@ def solve(
     full = spec.check(problem, options)
     limits = {"time_limit": time_limit, "memory_limit_mb": memory_limit_mb}
     check_positive("eps", eps)
-    _check_limits({**limits, "iteration_limit": iteration_limit})
+    for key, limit in {**limits, "iteration_limit": iteration_limit}.items():
+        if limit is not None:
+            check_positive(key, limit, endless=key == "iteration_limit")
     if verify not in (True, False, "auto", None):
         raise ValueError(f"verify must be True, False, None or 'auto', got {verify!r}")
     if start is not None and not spec.starts:
@@ -347,16 +350,9 @@ def _next_slice(work: int, seconds: float, slowest: float, growth: float) -> int
 
 def check_positive(name: str, value: float, endless: bool = False) -> None:
     """Raise ValueError unless a value is a positive number, finite if not ``endless``."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value > 0
-    if not (number and (is_finite(value) or (endless and value == math.inf))):
+    unlimited = endless and isinstance(value, numbers.Real) and value == math.inf
+    if not (unlimited or (is_number(value) and value > 0)):
         raise ValueError(f"{name} must be a positive number, got {value!r}")
-
-
-def _check_limits(limits: dict[str, float | None]) -> None:
-    """Raise ValueError unless each limit is absent or positive; that of the iterations may be infinite."""
-    for key, value in limits.items():
-        if value is not None:
-            check_positive(key, value, endless=key == "iteration_limit")
 
 
 def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> None:

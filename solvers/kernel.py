@@ -186,8 +186,11 @@ def _parameters(name: object) -> frozenset[str]:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a finite real number, of Python or NumPy, and not a bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    """Tell whether a value is a real number, of Python or NumPy, finite as a float, and not a bool."""
+    try:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return False
 
 
 def _number(kernel: str, key: str, value: object) -> float:

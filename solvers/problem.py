@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.kernel import Kernel, is_number
 from svmrepro.solvers.storage.blocks import Blocks
 from svmrepro.solvers.storage.stores import (
     CENTRES,
@@ -252,18 +251,10 @@ def _examples(X: Any) -> Any:
     return X
 
 
-def is_finite(number: Any) -> bool:
-    """Tell whether a real number is finite, also as a float."""
-    try:
-        return math.isfinite(number)
-    except OverflowError:  # an integer of hundreds of digits
-        return False
-
-
 def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return C as a float or an array, and the bound of each example; both checked."""
     if isinstance(C, numbers.Real):
-        if isinstance(C, bool) or not is_finite(C) or C <= 0:
+        if not is_number(C) or C <= 0:
             raise ValueError(f"C must be a positive finite number, got {C!r}")
         return float(C), np.full(n, float(C))
     if not isinstance(C, np.ndarray | list | tuple):

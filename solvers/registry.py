@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from svmrepro.solvers.kernel import is_number
 
 if TYPE_CHECKING:
     from svmrepro.solvers.interface import Solver
@@ -198,8 +197,7 @@ class SolverSpec:
             if isinstance(default, bool):
                 fits = isinstance(value, bool | np.bool_)
             else:
-                fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
-                fits = fits and math.isfinite(value) and (isinstance(default, float) or int(value) == value)
+                fits = is_number(value) and (isinstance(default, float) or int(value) == value)
             if not fits:
                 raise ValueError(f"{said} be like {default!r}, got {value!r}")
             if value < 0:

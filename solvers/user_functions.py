@@ -8,7 +8,8 @@ A package declares its solvers as entry points of the group :data:`GROUP`, in it
 The function is called as ``train(problem, eps, time_limit, **options)``: a
 :class:`~svmrepro.solvers.problem.Problem`, the tolerance on the KKT conditions, and CPU seconds or None. It
 returns a :class:`~svmrepro.solvers.solution.Solution`, or any object with ``alpha``, shape (n,), and
-``bias``; ``weights``, ``status``, ``iterations`` and ``kernel_evaluations`` are optional.
+``bias``; ``weights``, ``status``, ``iterations`` and ``kernel_evaluations`` are optional. It keeps nothing
+between calls: repeats of a measurement call it several times in one process, with equal problems.
 :mod:`svmrepro.solvers.conformance` tests its results.
 """
 
@@ -27,10 +28,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
+from itertools import pairwise
 from time import perf_counter, process_time  # a user's module may replace those of `time`
 from types import FrameType
 from typing import Any
 
+import numpy as np
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, Solution, own_copy
 
@@ -90,7 +93,8 @@ class UserSolver:
         """Import the function; raise UserSolverError if that fails."""
         module, _, attribute = self.function.partition(":")
         try:
-            function = getattr(importlib.import_module(module), attribute)
+            with np.errstate():  # restored afterwards
+                function = getattr(importlib.import_module(module), attribute)
         except (Exception, SystemExit) as error:
             told = " ".join(str(error).split()) or type(error).__name__
             raise UserSolverError(f"{self}: {type(error).__name__}: {told}") from error
@@ -163,17 +167,21 @@ def run(
     name = str(solver) if isinstance(solver, UserSolver) else "the solver"
     wall, cpu = perf_counter(), _cpu_seconds()
     with _kept_process(), _exceptions_of(name):
-        answer = function(problem, eps, time_limit, **options)
+        # Reading the answer is timed: it may be computed only when its arrays are asked for.
+        found = _as_solution(name, function(problem, eps, time_limit, **options))
     cpu, wall = _cpu_seconds() - cpu, perf_counter() - wall
-    return replace(_as_solution(name, answer), cpu_seconds=cpu, wall_seconds=wall)
+    if found.trace and found.trace[-1][0] > max(cpu, wall):
+        found = replace(found, trace=None)
+    return replace(found, cpu_seconds=cpu, wall_seconds=wall)
 
 
 @contextmanager
 def _kept_process() -> Iterator[None]:
-    """Restore the working directory, and end a copy of this process that returns from a fork."""
+    """Restore the working directory and NumPy's error state, and end a copy of this process after a fork."""
     process, folder = os.getpid(), os.open(".", os.O_RDONLY)
     try:
-        yield
+        with np.errstate():
+            yield
     finally:
         if os.getpid() != process:
             os._exit(1)
@@ -217,7 +225,8 @@ def _cpu_seconds() -> float:
 
 def _as_solution(name: str, answer: Any) -> Solution:
     """Return an answer as a plain solution with arrays of its own, to be judged by the KKT conditions."""
-    iterations, evaluations = (_counted(name, key, answer) for key in ("iterations", "kernel_evaluations"))
+    iterations = _count(name, "iterations", getattr(answer, "iterations", 0))
+    evaluations = _count(name, "kernel_evaluations", getattr(answer, "kernel_evaluations", 0))
     alpha, bias = getattr(answer, "alpha", None), getattr(answer, "bias", None)
     if alpha is None or bias is None:
         raise UserSolverError(f"{name} returned {type(answer).__name__}, without alpha and bias")
@@ -246,17 +255,14 @@ def _is_statistic(value: Any) -> bool:
 
 
 def _trace(points: Any) -> list[tuple[float, float]] | None:
-    """Return a trace if it is valid: seconds and objectives, all finite."""
+    """Return a trace if it is valid: seconds in order and objectives, all finite."""
     try:
         found = [(float(seconds), float(objective)) for seconds, objective in points or ()]
     except (TypeError, ValueError, OverflowError):
         return None
     fine = all(0.0 <= seconds <= _MOST_SAID and abs(value) <= _MOST_SAID for seconds, value in found)
+    fine = fine and all(one[0] <= other[0] for one, other in pairwise(found))
     return found if found and fine else None
-
-
-def _counted(name: str, key: str, answer: Any) -> int:
-    return _count(name, key, getattr(answer, key, 0))
 
 
 def _count(name: str, key: str, value: Any) -> int:

@@ -19,7 +19,6 @@ memory.
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from svmrepro.solvers.driver import is_balanced, solve, verified
-from svmrepro.solvers.kernel import Kernel
+from svmrepro.solvers.kernel import Kernel, is_number
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import SolverSpec, get
 from svmrepro.solvers.solution import Solution, Start
@@ -132,8 +131,7 @@ def _positive(name: str, given: Any) -> list[float]:
     if not values:
         raise ValueError(f"{name} must hold at least one positive number, got none")
     for value in values:
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-        if not (number and math.isfinite(value) and value > 0):
+        if not (is_number(value) and value > 0):
             raise ValueError(f"{name} must hold positive finite numbers only, got {value!r}")
     return [float(value) for value in values]
 

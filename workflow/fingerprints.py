@@ -37,8 +37,8 @@ _REGISTRY = Path(__file__).resolve().parent.parent / "datasets" / "registry" / "
 def solver_fingerprint(solver: str) -> str:
     """Hash the source of a solver: a name of ``SOLVERS``, or a user's ``package.module:function``.
 
-    The latter is hashed with every Python file of its top-level package, or with its single module. A module
-    or a function that cannot be found raises a StepError.
+    The latter is hashed with every Python file and compiled extension of its top-level package, or with its
+    single module. A module or a function that cannot be found raises a StepError.
     """
     if ":" not in solver:
         from svmrepro.solvers import fingerprint
@@ -54,7 +54,12 @@ def solver_fingerprint(solver: str) -> str:
         raise StepError(f"there is no module {top!r} on the Python path")
     _check_function(spec, inner, function)
     if spec.submodule_search_locations:
-        files = [file for place in spec.submodule_search_locations for file in Path(place).rglob("*.py")]
+        files = [
+            file
+            for place in spec.submodule_search_locations
+            for pattern in ("*.py", "*.so", "*.dylib")
+            for file in Path(place).rglob(pattern)
+        ]
     else:
         files = [Path(str(spec.origin))]
     return _hash(files)

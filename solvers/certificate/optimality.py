@@ -61,6 +61,7 @@ import math
 import numbers
 import secrets
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,7 @@ _NEGLIGIBLE = 1e-10  # error of an output for which they never are
 _QUICK_TERMS = 1e9  # likewise, products of entries
 
 
+@np.errstate(all="ignore")  # whatever the caller's is: what is not finite is tested for
 def certify(
     problem: Problem,
     solution: Solution,
@@ -247,6 +249,8 @@ def _check(problem: Problem, solution: Solution) -> None:
         raise ValueError(f"bias must be a finite number, got {solution.bias!r}")
     if solution.bias != 0.0 and not problem.bias:
         raise ValueError(f"bias must be 0 for a problem without bias, got {solution.bias:g}")
+    if problem.bias and solution.promise != KKT:
+        raise ValueError(f"certify: the promise {solution.promise!r} needs a problem without bias")
     linear = problem.kernel.name == "linear"
     if w is not None:
         if not linear:
@@ -306,21 +310,16 @@ def _certify_kkt(
     alpha, y, kernel, w = solution.alpha, problem.y, problem.kernel, solution.weights
     assert alpha is not None
     signed = y * alpha
-    v = None
+    v, X = None, problem.X
+    sums = partial(kernel_sums, kernel, X, X) if gram is None else partial(matrix_sums, kernel, X, gram)
     if kernel.name == "linear":
-        v, g = weights_and_outputs(problem.X, signed)
-    elif gram is not None:
-        g = matrix_sums(kernel, problem.X, gram, signed)
+        v, g = weights_and_outputs(X, signed)
     else:
-        g = kernel_sums(kernel, problem.X, problem.X, signed)
+        g = sums(signed)
     seen = _Margins(problem, solution, slice(None), g)
     uncertain = seen.error.max() > max(0.5 * seen.violation(seen.m), _NEGLIGIBLE)
     if v is None and uncertain and problem.n * np.count_nonzero(signed) <= _EXACT:
-        with np.errstate(over="ignore", invalid="ignore"):
-            if gram is not None:
-                g = matrix_sums(kernel, problem.X, gram, signed, exact=True)
-            else:
-                g = kernel_sums(kernel, problem.X, problem.X, signed, exact=True)
+        g = sums(signed, exact=True)
         if np.isfinite(g.value).all() and np.isfinite(g.error).all():  # else halving has overflowed
             seen = _Margins(problem, solution, slice(None), g)
     r = exact_sum(signed) if problem.bias else 0.0
@@ -381,8 +380,7 @@ def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:
     # The squares of tiny examples are 0; of examples that are 0, `_share` finds weights that are not.
     radius = math.sqrt(max(float(squared_norms(problem.X).max(initial=0.0)), problem.d * TINY))
     sizes = v.error + 4.0 * UNIT * np.abs(v.value)
-    with np.errstate(over="ignore"):  # of weights that are not a solution
-        return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius
+    return float(np.linalg.norm(w - v.value)) * radius, float(np.linalg.norm(sizes)) * radius
 
 
 def _seen(problem: Problem, off: Vector) -> float:
@@ -407,8 +405,7 @@ def _share(problem: Problem, w: Vector, v: Sum, signed: Vector) -> float:
     if not off.any():
         return 0.0
     sizes = column_sizes(problem.X, signed)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.where(off > 0.0, off / sizes, 0.0).max())
+    return float(np.where(off > 0.0, off / sizes, 0.0).max())
 
 
 def _certify_sample(problem: Problem, solution: Solution, sample: int, seed: int) -> Certificate:

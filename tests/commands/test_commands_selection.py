@@ -83,6 +83,10 @@ def test_a_solver_is_looked_up_without_importing_it(tmp_path, monkeypatch):
     (inner / "all.py").write_text("from .code import *\n")
     for name in ("slow_to_import.inner:fit", "slow_to_import.inner.code:fit", "slow_to_import.inner.all:fit"):
         assert solver_fingerprint(name)
+    before = solver_fingerprint("slow_to_import.inner:fit")
+    (inner / "fast.abi3.so").write_bytes(b"compiled")
+    solver_fingerprint.cache_clear()
+    assert solver_fingerprint("slow_to_import.inner:fit") != before
     for name, said in (
         ("inner:train", "module 'slow_to_import.inner' has no 'train'"),
         ("inner.cod:fit", "there is no module 'slow_to_import.inner.cod'"),

@@ -190,6 +190,22 @@ def test_an_infinite_gap_is_within_nothing(promise: str, C: float) -> None:
     assert not certify(problem, huge).passes(EPS, 1.0)
 
 
+@pytest.mark.parametrize("n", [3, 31])
+def test_multipliers_whose_sum_overflows_keep_no_equality(n: int) -> None:
+    problem = Problem(np.zeros((n, 1)), np.where(np.arange(n) % 2, -1.0, 1.0), 1.7e308)
+    heavy = Solution(np.full(n, 1.7e308), None, 0.0, "optimal", 0, 0)
+    assert not certify(problem, heavy).passes(EPS, 2.0)
+
+
+def test_a_bound_that_is_no_bound_proves_no_gap() -> None:
+    # A class outweighs the other by more than a double can hold, so the multipliers cannot be balanced.
+    X, y = np.array([[1.0], [-1.0], [1e12], [1e12]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    problem = Problem(X, y, [1e-16, 1e-16, 5e307, 5e307])
+    forged = Solution(problem.bounds, np.array([1e-8]), -1.0 - 1e-8, "optimal", 0, 0, promise="relative gap")
+    with pytest.raises(ValueError, match=r"^certify: the promise 'relative gap' needs a problem without"):
+        certify(problem, forged)
+
+
 def test_an_unknown_promise_is_refused() -> None:
     problem = Problem(*cloud(50, 3, 1), 1.0, bias=False)
     with pytest.raises(ValueError, match="promise 'none' unknown"):

@@ -17,9 +17,17 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from svmrepro.solvers import conformance, gram_matrix, user_functions
+from svmrepro.solvers import (
+    Kernel,
+    Problem,
+    Solution,
+    certify,
+    conformance,
+    gram_matrix,
+    solve,
+    user_functions,
+)
 from svmrepro.solvers.conformance import CHECKS, check, main
-from svmrepro.solvers.problem import Problem
 
 HERE = "test_solvers_conformance"
 
@@ -125,12 +133,20 @@ def ending(problem: Problem, eps: float, time_limit: float | None) -> Any:
     os._exit(3)
 
 
+def another_kernel(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    """Make the problem easier, also for whoever shares its kernel."""
+    if problem.kernel.name == "gaussian":
+        object.__setattr__(problem.kernel, "gamma", 1e-300)
+    return good(problem, eps, time_limit)
+
+
 BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "short": (changed(alpha=lambda found: found.alpha[:-1]), "result", "alpha has shape"),
     "nan": (changed(bias=lambda _: np.nan), "result", "not finite"),
     "status": (changed(status=lambda _: "converged"), "result", "unknown status 'converged'"),
     "count": (changed(iterations=lambda _: -1), "result", "iterations: -1 is not a count"),
     "weights": (changed(weights=lambda found: np.ones(4)), "result", "weights"),
+    "kernel": (another_kernel, "honest", "called optimal"),
     "bias": (changed(bias=lambda found: found.bias + 0.1), "honest", "called optimal"),
     "hasty": (hasty, "honest", "called optimal at eps"),
     "gives up": (changed(status=lambda _: "time_limit"), "solves", "status 'time_limit'"),
@@ -320,6 +336,40 @@ def test_a_solver_that_replaces_the_clocks_of_its_process_is_timed_all_the_same(
 
     found = user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
     assert min(found.cpu_seconds, found.wall_seconds) > 0.04
+
+
+def test_an_answer_that_is_computed_when_it_is_read_is_timed():
+    class Lazy:
+        def __array__(self, dtype=None, copy=None):
+            began = time.thread_time()
+            while time.thread_time() - began < 0.05:
+                pass
+            return np.zeros(2)
+
+    problem = Problem(np.eye(2), [-1, 1])
+    found = user_functions.run(lambda *_: SimpleNamespace(alpha=Lazy(), bias=0.0), problem, 1e-3, None, {})
+    assert min(found.cpu_seconds, found.wall_seconds) > 0.04
+
+
+def test_numpys_error_state_is_that_before_the_call():
+    def solver(problem, eps, time_limit):
+        np.seterr(all="raise")
+        return SimpleNamespace(alpha=np.zeros(2), bias=0.0)
+
+    before = np.geterr()
+    problem = Problem([[0.0], [1e3]], [-1, 1], kernel=Kernel.gaussian(1.0))
+    found = user_functions.run(solver, problem, 1e-3, None, {})
+    assert np.geterr() == before
+    with np.errstate(all="raise"):  # in a program that wants it so
+        assert not certify(problem, found).passes(1e-3, 1.0)
+        assert solve(problem, "smo2").status == "optimal"
+
+
+@pytest.mark.parametrize("trace", [[(1e6, 0.5)], [(2e-9, 0.4), (1e-9, 0.5)]])
+def test_a_trace_beyond_the_end_or_out_of_order_is_dropped(trace):
+    answer = Solution(np.zeros(2), None, 0.0, "stalled", 1, 0, trace=trace)
+    problem = Problem(np.eye(2), [-1, 1])
+    assert user_functions.run(lambda *_: answer, problem, 1e-3, None, {}).trace is None
 
 
 def test_ctrl_c_is_no_error_of_the_solver():

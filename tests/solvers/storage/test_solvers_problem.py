@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import ONE_OF_EACH, STORAGES, biased, judged, suits
-from svmrepro.solvers import Kernel, Problem, solve
+from svmrepro.solvers import Kernel, Problem, solve, solve_grid
 from svmrepro.solvers.storage.stores import choose_storage, is_binary
 
 GOOD = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
@@ -212,6 +212,10 @@ def test_integers_beyond_floats_are_refused() -> None:
         lambda: Problem([[huge, 0], [0, 1]], [1, -1]),
         lambda: Problem(X, [1, -1], [huge, 1]),
         lambda: solve(Problem(X, [1, -1]), "smo", eps=huge),
+        lambda: solve(Problem(X, [1, -1]), "smo", step_tol=huge),
+        lambda: Kernel.gaussian(gamma=huge),
+        lambda: Kernel.polynomial(2, c=huge),
+        lambda: list(solve_grid(X, [1, -1], [huge], [Kernel.linear()])),
     ):
         with pytest.raises(ValueError):
             make()
