@@ -1,4 +1,4 @@
-"""The three main findings on a paper: the first of its claims in docs/verdicts.md, a sentence each."""
+"""The three main findings on a paper: the first of its headlines in docs/verdicts.md, a sentence each."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sitekit.site_links import TextError, Texts
 COUNT = 3
 
 _ROW = re.compile(
-    r"^\| (?P<paper>\w+ \d{4}) \| (?P<claim>.+) \(`[\w.-]+`\) \| (?P<verdict>[\w -]+) "
-    r"\| (?P<measured>.+) \| (?P<remark>.+) \|$",
+    r"^\| (?P<paper>\w+ \d{4}) \| (?P<claim>[^|]+) \(`[\w.-]+`\) \| [^|]+ \| (?P<verdict>[^|]+) "
+    r"\| (?P<measured>[^|]+) \| [^|]+ \|$",
     re.MULTILINE,
 )
 
 
 def main_findings(texts: Texts, paper: str) -> str:
-    """Return the findings on a paper as a list; a paper with fewer in docs/verdicts.md is a TextError."""
+    """Return the findings on a paper as a list; a paper with fewer headlines there is a TextError."""
     file = texts.root / "docs" / "verdicts.md"
     texts.read.add(file)
     rows = [
@@ -26,7 +26,7 @@ def main_findings(texts: Texts, paper: str) -> str:
         if row["paper"].lower().replace(" ", "") == paper
     ]
     if len(rows) < COUNT:
-        raise TextError(f"docs/verdicts.md has {len(rows)} claims of {paper}, not {COUNT}")
+        raise TextError(f"docs/verdicts.md has {len(rows)} headlines of {paper}, not {COUNT}")
     return "\n".join(
         f"- *{row['verdict'].capitalize()}*: {row['claim']}; {row['measured']}." for row in rows[:COUNT]
     )

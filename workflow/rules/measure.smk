@@ -33,7 +33,7 @@ rule compile:
 # gives a job all cores, or with several timed jobs an equal share of them, so that nothing else runs beside a
 # timed run. The step itself pins libraries to one thread.
 rule measure:
-    """Measurements: all contenders of a problem, interleaved on the same arrays in one warmed process, one job at a time. A certificate that shares no arithmetic with the solvers checks each solution. Each run is a line of JSON."""
+    """Measurements: all contenders of a problem, interleaved on the same arrays in one warmed process, one job at a time. A certificate that is independent of the solvers checks each solution. Each run is a line of JSON."""
     input:
         unpack(PLAN.job_inputs),
     output:
