@@ -76,7 +76,7 @@ def test_tables_and_figures_show_them_apart(results):
     sizes = [re.findall(r"^\| ([\d,]+)", part, re.MULTILINE) for part in (first, between)]
     assert sizes[0][: len(OWN)] == [f"{n:,}" for n in OWN] and sizes[1] == [f"{n:,}" for n in NESTED]
     assert between.startswith("Sizes between the paper's") and "(paper)" not in between
-    assert "Chunking, face" not in between and "Chunking, face" in first
+    assert "Chunking, free rows" not in between and "Chunking, free rows" in first
     assert "the paper's sizes alone" in exponents and "7: 1,605" in exponents
     assert "1,900" not in (folder / "support-vectors.md").read_text()
     assert "small marks" in paths.figure(config, synthetic.PAPER, "loglog-adult-linear")["svg"].read_text()

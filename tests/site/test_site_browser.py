@@ -293,11 +293,11 @@ def test_flagged_runs_are_marked_and_an_axis_has_its_name(browser, page, tmp_pat
     shutil.copy(committed / "claims.csv", paper)
     measured = read_parquet(committed / "measurements.parquet")
     rows = list(csv.DictReader(io.StringIO(measured)))
-    flagged = [{**row, "flagged": str(row["experiment"] == "adult-C").lower()} for row in rows]
+    flagged = [{**row, "flagged": str(row["experiment"] == "rcv1-like-C").lower()} for row in rows]
     write_parquet(to_csv(flagged), paper / "measurements.parquet")
     write_site([paper.parent], tmp_path / "site")
     watched = opened(browser)
-    watched.page.goto((tmp_path / "site/smoke/joachims2006/experiments/adult-C.html").as_uri())
+    watched.page.goto((tmp_path / "site/smoke/joachims2006/experiments/rcv1-like-C.html").as_uri())
     expect(watched.page.get_by_text("Crossed marks are runs flagged for other load")).to_be_visible()
     expect(watched.page.locator("#plot .legend")).to_contain_text("flagged for other load")
     expect(watched.page.locator("#plot .xtitle")).to_contain_text("C (n times")

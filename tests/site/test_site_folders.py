@@ -78,7 +78,7 @@ def test_a_point_has_the_name_of_its_axis():
         for paper in read_folder(REFERENCE / "smoke").papers
         for each in paper.experiments.values()
     }
-    assert axes["adult-C"] == "C_total" and axes["adult-eps"] == "eps"
+    assert axes["rcv1-like-C"] == "C_total" and axes["adult-eps"] == "eps"
 
 
 def test_a_site_of_one_run_compares_nothing(run, tmp_path):

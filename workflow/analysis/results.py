@@ -48,6 +48,8 @@ ACRONYMS = {
 """First words of labels that are names, with their spelling; other labels are just capitalised."""
 
 VARIANTS = {
+    "face": "free rows",
+    "bends": "past the bounds",
     "lengths": "lengths counted",
     "multicore": "multi-core",
     "longer": "longer steps",
