@@ -10,8 +10,7 @@ from sitekit.site_links import TextError, Texts
 COUNT = 3
 
 _ROW = re.compile(
-    r"^\| (?P<paper>\w+ \d{4}) \| (?P<claim>[^|]+) \(`[\w.-]+`\) \| [^|]+ \| (?P<verdict>[^|]+) "
-    r"\| (?P<measured>[^|]+) \| [^|]+ \|$",
+    r"^\| (?P<claim>[^|]+) \(`[\w.-]+`\) \| [^|]+ \| (?P<verdict>[^|]+) \| (?P<measured>[^|]+) \|$",
     re.MULTILINE,
 )
 
@@ -20,11 +19,11 @@ def main_findings(texts: Texts, paper: str) -> str:
     """Return the findings on a paper as a list; a paper with fewer headlines there is a TextError."""
     file = texts.root / "docs" / "verdicts.md"
     texts.read.add(file)
-    rows = [
-        row
-        for row in _ROW.finditer(file.read_text(encoding="utf-8"))
-        if row["paper"].lower().replace(" ", "") == paper
+    sections = file.read_text(encoding="utf-8").split("\n## ")[1:]
+    (section,) = [part for part in sections if part.partition("\n")[0].lower().replace(" ", "") == paper] or [
+        ""
     ]
+    rows = list(_ROW.finditer(section))
     if len(rows) < COUNT:
         raise TextError(f"docs/verdicts.md has {len(rows)} headlines of {paper}, not {COUNT}")
     return "\n".join(
