@@ -75,6 +75,14 @@ def test_a_folder_of_compiled_code_that_cannot_be_made_is_named(tmp_path):
     assert line.endswith(": not a directory (compiled code; variable NUMBA_CACHE_DIR)")
 
 
+def test_a_run_needs_no_home_that_can_be_written(tmp_path):
+    settings(tmp_path)
+    (tmp_path / "home").mkdir(mode=0o555)
+    own = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": ""}
+    ended = ran(*unprivileged(words_of(*RUN, "--dry-run")), cwd=tmp_path, env=environment(**own))
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_a_long_path_of_temporary_files_costs_the_progress_within_jobs_only(tmp_path, monkeypatch):
     deep = tmp_path / ("x" * 120)
     deep.mkdir()
