@@ -213,7 +213,7 @@ def clone(tmp_path):
     programs.mkdir()
     for name in ("run", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
-    for name in ("cat", "cksum", "dirname", "env", "rm", "sh", "mkdir", "cp", "chmod"):
+    for name in ("cat", "cksum", "dirname", "env", "rm", "sh", "mkdir", "cp", "chmod", "uname"):
         (programs / name).symlink_to(shutil.which(name))
     return folder, programs
 
@@ -244,6 +244,15 @@ def test_a_python_that_is_too_old_is_one_line(clone):
     ended = script(folder, path=str(programs))
     expected = "Python 3.11 or later is needed, and none was found; name one by PYTHON=/path/to/python3"
     assert told(ended) == f"run: {expected}"
+    assert not (folder / ".venv").exists()
+
+
+def test_a_mac_with_an_intel_processor_is_refused_in_one_line(clone):
+    folder, programs = clone
+    (programs / "uname").unlink()
+    make(programs / "uname", "#!/bin/sh\necho Darwin x86_64\n")
+    make(programs / "python3", PYTHON)
+    assert told(script(folder, path=str(programs))).startswith("run: the locked Numba has no package")
     assert not (folder / ".venv").exists()
 
 
