@@ -33,6 +33,16 @@ _NUMBERS = (
 )
 """Fields of ``/proc/cpuinfo`` that identify a processor: on x86 and on ARM."""
 
+_INSTRUCTION_SETS = frozenset(
+    [
+        *("sse", "sse2", "pni", "ssse3", "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "bmi1", "bmi2"),
+        *("abm", "popcnt", "avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl", "avx512ifma"),
+        *("avx512vbmi", "avx512_vbmi2", "avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq"),
+        *("asimd", "asimdhp", "asimddp", "asimdrdm", "asimdfhm", "fphp", "fcma", "atomics", "sve", "sve2"),
+    ]
+)
+"""Those that affect numerical code, on x86 and on ARM; others come and go with the kernel and microcode."""
+
 _COPIED = 2**26
 
 
@@ -109,7 +119,8 @@ def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
     flags = proc_field(path, "flags") or proc_field(path, "Features")
     if not numbers and flags is None:
         return None
-    hashed = hashlib.sha256(" ".join(sorted((flags or "").split())).encode()).hexdigest()[:8]
+    sets = _INSTRUCTION_SETS.intersection((flags or "").split())
+    hashed = hashlib.sha256(" ".join(sorted(sets)).encode()).hexdigest()[:8]
     return "-".join([*numbers, hashed])
 
 
