@@ -83,6 +83,12 @@ def test_a_run_needs_no_home_that_can_be_written(tmp_path):
     assert ended.returncode == 0, ended.stderr
 
 
+def test_what_the_encoding_of_the_locale_lacks_is_printed_all_the_same():
+    script = "from svmrepro.workflow.errors import run_safely; run_safely(lambda: print('0.5 … 0.7') or 0)"
+    ended = ran(sys.executable, "-c", script, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert ended.stdout == "0.5 ? 0.7\n", ended.stderr
+
+
 def test_a_long_path_of_temporary_files_costs_the_progress_within_jobs_only(tmp_path, monkeypatch):
     deep = tmp_path / ("x" * 120)
     deep.mkdir()
