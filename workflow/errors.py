@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import os
 import shutil
 import sys
@@ -75,8 +76,11 @@ def run_safely(work: Callable[[], int]) -> int:
     """Run a step and return the exit code of its process: its own, 1 after a fault, 130 after Ctrl-C.
 
     Failures that are not programming errors (:class:`StepError`, a full disk, an unwritable folder) are
-    printed as one line. Other exceptions keep their traceback, because they are bugs of this project.
+    printed as one line. Other exceptions keep their traceback, because they are bugs of this project. What
+    the locale's encoding lacks, such as an ellipsis in Latin-1, is printed as a question mark.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # the error stream never fails
+        sys.stdout.reconfigure(errors="replace")
     try:
         return work()
     except (StepError, OSError) as error:

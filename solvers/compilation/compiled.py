@@ -52,11 +52,11 @@ def compiled(
         if overflows and config.DISABLE_JIT:
             function = np.errstate(over="ignore")(function)
         at_once = [] if choice else list(signatures)
-        with _cache_folder() as folder:
+        with _cache_folder():
             made = njit(cache=True, **fixed)(function)
         if hasattr(made, "compile"):  # else numba's JIT is off
-            if not Path(made._cache.cache_path).is_relative_to(folder):
-                made._cache.disable()  # numba could not use that one, and would use the folder of the source
+            if not made._cache.cache_path:
+                made._cache.disable()
             share_cache(made, _compiling)
             for signature in at_once:
                 made.compile(signature)
@@ -147,6 +147,30 @@ class _Folder(_LOCATOR):  # type: ignore[misc]
                 raise
 
 
+class _Nowhere(_LOCATOR):  # type: ignore[misc]
+    """No folder, if that one cannot be used: numba would use the source's own, or raise an error."""
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _Nowhere:
+        """Accept every function."""
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        """Return no path."""
+        return ""
+
+    def get_source_stamp(self) -> None:
+        """Return no stamp; the source may be no file."""
+
+
+def _home() -> Path:
+    """Return the home folder; for a user without one, a path where no folder can be made."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.devnull)
+
+
 @contextmanager
 def _cache_folder() -> Iterator[str]:
     """Cache machine code in a folder named after this package's source: in NUMBA_CACHE_DIR, if it is set.
@@ -157,8 +181,8 @@ def _cache_folder() -> Iterator[str]:
     """
     with global_compiler_lock:
         before, known = config.CACHE_DIR, CacheImpl._locator_classes
-        CacheImpl._locator_classes = [_Folder, *known]
-        caches = before or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "svmrepro")
+        CacheImpl._locator_classes = [_Folder, _Nowhere]
+        caches = before or Path(os.environ.get("XDG_CACHE_HOME") or _home() / ".cache", "svmrepro")
         config.CACHE_DIR = str(Path(caches, f"compiled-{fingerprint_all()}"))
         try:
             yield config.CACHE_DIR

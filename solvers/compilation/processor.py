@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
+from svmrepro.solvers.compilation.cgroups import cpu_limit, group_folders
 
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+def processors(root: Path = Path("/")) -> int:
+    """Return how many processors this process may use; a cgroup, such as a container, may limit their time.
+
+    ``root`` is that of the system's files.
+    """
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, _limit(root))
+
+
+@functools.cache
+def _limit(root: Path) -> int:
+    limit = cpu_limit(group_folders(root, "cpu"))
+    return sys.maxsize if limit is None else max(1, math.ceil(limit))
 
 
 def has(context: Any, feature: str) -> bool:

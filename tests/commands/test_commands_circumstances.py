@@ -75,6 +75,20 @@ def test_a_folder_of_compiled_code_that_cannot_be_made_is_named(tmp_path):
     assert line.endswith(": not a directory (compiled code; variable NUMBA_CACHE_DIR)")
 
 
+def test_a_run_needs_no_home_that_can_be_written(tmp_path):
+    settings(tmp_path)
+    (tmp_path / "home").mkdir(mode=0o555)
+    own = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": ""}
+    ended = ran(*unprivileged(words_of(*RUN, "--dry-run")), cwd=tmp_path, env=environment(**own))
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_what_the_encoding_of_the_locale_lacks_is_printed_all_the_same():
+    script = "from svmrepro.workflow.errors import run_safely; run_safely(lambda: print('0.5 … 0.7') or 0)"
+    ended = ran(sys.executable, "-c", script, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert ended.stdout == "0.5 ? 0.7\n", ended.stderr
+
+
 def test_a_long_path_of_temporary_files_costs_the_progress_within_jobs_only(tmp_path, monkeypatch):
     deep = tmp_path / ("x" * 120)
     deep.mkdir()
@@ -205,7 +219,7 @@ def clone(tmp_path):
     programs.mkdir()
     for name in ("run", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
-    for name in ("cat", "cksum", "dirname", "env", "rm", "sh", "mkdir", "cp", "chmod"):
+    for name in ("cat", "cksum", "dirname", "env", "rm", "sh", "mkdir", "cp", "chmod", "uname"):
         (programs / name).symlink_to(shutil.which(name))
     return folder, programs
 
@@ -236,6 +250,15 @@ def test_a_python_that_is_too_old_is_one_line(clone):
     ended = script(folder, path=str(programs))
     expected = "Python 3.11 or later is needed, and none was found; name one by PYTHON=/path/to/python3"
     assert told(ended) == f"run: {expected}"
+    assert not (folder / ".venv").exists()
+
+
+def test_a_mac_with_an_intel_processor_is_refused_in_one_line(clone):
+    folder, programs = clone
+    (programs / "uname").unlink()
+    make(programs / "uname", "#!/bin/sh\necho Darwin x86_64\n")
+    make(programs / "python3", PYTHON)
+    assert told(script(folder, path=str(programs))).startswith("run: the locked Numba has no package")
     assert not (folder / ".venv").exists()
 
 

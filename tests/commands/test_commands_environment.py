@@ -1,6 +1,7 @@
 """The conda environment of the rules: its versions are those of the lock."""
 
 import re
+import tomllib
 from importlib.metadata import PackageNotFoundError, requires
 
 import yaml
@@ -40,3 +41,11 @@ def test_all_that_the_packages_need_is_there():
         } - set(found)
     # Python 3.13 has these itself, or gets them from conda.
     assert lacking <= {"setuptools", "pip"}
+
+
+def test_the_least_snakemake_has_loggers_and_is_that_of_the_snakefile():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    needed = {each.name: each.specifier for each in map(Requirement, declared)}
+    (least,) = re.findall(r'min_version\("(.*)"\)', (ROOT / "workflow" / "Snakefile").read_text())
+    assert str(needed["snakemake"]) == f">={least}" and "8.30.0" not in needed["snakemake"]
+    assert "snakemake-interface-logger-plugins" in needed

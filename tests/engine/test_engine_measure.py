@@ -423,8 +423,26 @@ def test_processors_of_one_name_are_told_apart(tmp_path):
 
     assert kind(1, "avx avx2").startswith("25-1-1-")
     assert kind(1, "avx avx2") == kind(1, "avx2 avx")
+    assert kind(1, "avx avx2") == kind(1, "avx avx2 ibpb pti")  # as a new kernel may say of the same one
     assert len({kind(1, "avx avx2"), kind(17, "avx avx2"), kind(1, "avx avx2 avx512f")}) == 3
     assert machine.cpu_kind(tmp_path / "none") is None
+
+
+def test_processors_without_a_name_are_told_apart(tmp_path, monkeypatch):
+    told, sysctl = tmp_path / "cpuinfo", tmp_path / "sysctl"
+
+    def kind(part, features):
+        numbers = [f"CPU part\t: {part}", "CPU revision\t: 1"]
+        told.write_text("\n".join([f"Features\t: {features}", "CPU implementer\t: 0x41", *numbers, ""]))
+        return machine.cpu_kind(told)
+
+    assert kind("0xd0c", "fp asimd").startswith("0x41-0xd0c-1-")
+    assert len({kind("0xd0c", "fp asimd"), kind("0xd40", "fp asimd"), kind("0xd0c", "fp asimd sve")}) == 3
+    # macOS has no such file.
+    sysctl.write_text('#!/bin/sh\n[ "$*" = "-n machdep.cpu.brand_string" ] && echo Apple M3\n')
+    sysctl.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.cpu_name(tmp_path / "none") == "Apple M3"
 
 
 def test_extrapolation_follows_the_power_law():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from engine_support import journal, measure, prepare, refusal, rows, solver, tiny
+from svmrepro.solvers.compilation.processor import processors
 from svmrepro.workflow.analysis.measurement_columns import field_of
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.surroundings.flagged_runs import flag_reasons
@@ -34,7 +35,7 @@ def affinity():
     os.sched_setaffinity(0, allowed)
 
 
-def test_state_of_the_processor_and_limits_of_both_versions_of_cgroups(tmp_path):
+def test_state_of_the_processor_and_limits_of_both_versions_of_cgroups(tmp_path, monkeypatch):
     processor = {
         f"{CPUS}/cpu3/cpufreq/scaling_cur_freq": "2499998",
         f"{CPUS}/cpu3/cpufreq/scaling_governor": "schedutil",
@@ -58,6 +59,8 @@ def test_state_of_the_processor_and_limits_of_both_versions_of_cgroups(tmp_path)
         "cgroup_memory_bytes": 4096,
     }
     assert around.throttled() == 1.5
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    assert processors(tmp_path / "second") == 2 and processors(tmp_path / "none") == 64
     first = {
         "proc/self/cgroup": "3:cpu,cpuacct:/in\n2:memory:/gone\n0::/",
         "proc/cpuinfo": "processor : 0\ncpu MHz : 1\n\nprocessor : 3\ncpu MHz : 2600.25",
@@ -79,6 +82,7 @@ def test_state_of_the_processor_and_limits_of_both_versions_of_cgroups(tmp_path)
         "cgroup_memory_bytes": None,
     }
     assert around.throttled() == 2.0
+    assert processors(tmp_path / "first") == 1
 
 
 def test_what_cannot_be_read_is_none(tmp_path):
@@ -98,9 +102,11 @@ def test_each_run_records_its_surroundings_in_described_columns():
         assert all(line["noise"]["cpu"] in os.sched_getaffinity(0) for line in lines)
 
 
-def test_stolen_time_flags_a_run():
-    assert flag_reasons(1.0, 1.0, 0.0, None) == flag_reasons(1.0, 1.0, 0.0, 0.04) == []
-    assert flag_reasons(1.0, 1.0, 0.0, 0.2) == ["the hypervisor took 20 % of the time"]
+def test_stolen_and_throttled_time_flag_a_run():
+    assert flag_reasons(1.0, 1.0, 0.0, None, None) == flag_reasons(1.0, 1.0, 0.0, 0.04, 0.04) == []
+    assert flag_reasons(1.0, 1.0, 0.0, 0.2, 0.0) == ["the hypervisor took 20 % of the time"]
+    # of sixteen threads on two processors
+    assert flag_reasons(1.0, 2.0, 0.0, 0.0, 0.8) == ["the limit on processors stopped it for 0.8 s"]
 
 
 @pinning

@@ -27,6 +27,19 @@ def test_the_entry_copies_compiled_code_once_and_passes_its_words(tmp_path):
     assert sorted(path.name for path in here.iterdir()) == [".numba"]
 
 
+def test_a_user_without_a_home_that_can_be_written_gets_the_present_folder(tmp_path):
+    home, here = tmp_path / "image", tmp_path / "here"
+    for folder in (home / "containers", home / ".venv" / "bin", here, tmp_path / "mine"):
+        folder.mkdir(parents=True)
+    shutil.copy(FOLDER / "entry", home / "containers")
+    program = home / ".venv" / "bin" / "svmrepro"
+    program.write_text('#!/bin/sh\nprintf %s "$HOME"\n')
+    program.chmod(0o755)
+    for folder, expected in ((tmp_path / "none", here), (tmp_path / "mine", tmp_path / "mine")):
+        own = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+        assert ran(home / "containers" / "entry", "bench", cwd=here, env=own).stdout == str(expected)
+
+
 def test_the_entry_says_that_a_folder_cannot_be_written():
     nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}  # root can write anywhere
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,9 @@
-"""The release workflow: it refuses a tag that is not the version, and calls what is there."""
+"""The release workflow: it refuses a tag that is not the version, and calls what is there; `.ci/run`."""
 
 import argparse
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 from importlib import import_module
@@ -68,3 +69,9 @@ def test_the_containers_have_one_base_pinned_by_its_digest():
     files = [PROJECT / "containers" / name for name in ("Dockerfile", "svmrepro.def")]
     dockerfile, apptainer = (pin.findall(file.read_text(encoding="utf-8")) for file in files)
     assert len(dockerfile) == 1 and dockerfile == apptainer
+
+
+def test_a_system_without_a_browser_and_without_apt_is_told(tmp_path):
+    (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
+    ended = ran(shutil.which("bash"), PROJECT / ".ci" / "run", env={"PATH": str(tmp_path)})
+    assert (ended.returncode, ended.stderr) == (1, "no browser: the report cannot be looked at\n")

@@ -129,6 +129,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     # This process has the plan; jobs on other machines make it anew from what Snakemake hands on.
     settings.configfile, settings.config = [plan.overrides_file.absolute()], []
     Plan.current = plan
+    _let_cache()
     explained = partial(explain, plan=plan, settings=settings)
     if not makes_files(list(others)):
         with one_line_errors(explained), translated(explained):
@@ -139,6 +140,17 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
             print(RunCost(plan).text())
         return 0 if ended else 1
     return _watched(plan, settings, parser, explained)
+
+
+def _let_cache() -> None:
+    """Keep caches in the current folder if Snakemake, which needs one, cannot write into the home folder."""
+    from snakemake.common import get_appdirs
+
+    folder = Path(get_appdirs().user_cache_dir, "snakemake", "source-cache")
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake", "cache").absolute())
 
 
 def _watched(

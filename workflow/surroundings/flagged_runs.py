@@ -1,7 +1,7 @@
 """Flagged runs: other load on the machine may have increased their seconds.
 
-`meter` calls `flag_reasons` for each run. Beside wall time and other processes, only steal can flag a run;
-the recorded state of the processor cannot.
+`meter` calls `flag_reasons` for each run. Beside wall time and other processes, only steal and throttling can
+flag a run; the recorded state of the processor cannot.
 """
 
 from __future__ import annotations
@@ -22,13 +22,20 @@ STEAL = 0.05
 """A run is flagged if the hypervisor took more than this share of its time for other machines."""
 
 
+THROTTLED = 0.05
+"""A run is flagged if its cgroup's limit on processors stopped it for more than this share of its wall time.
+
+CPU time is of all threads, so that the test of wall time does not see it where there are several."""
+
+
 def flag_reasons(
-    wall_seconds: float, cpu_seconds: float, other_cores: float, steal: float | None
+    wall_seconds: float, cpu_seconds: float, other_cores: float, steal: float | None, throttled: float | None
 ) -> list[str]:
     """Return why the seconds of a run are doubtful; empty if it is not flagged.
 
     ``other_cores`` is the average number of cores used by other processes meanwhile, ``steal`` the share of
     the time that the hypervisor took. Depending on the kernel, the CPU clock runs on in that time.
+    ``throttled`` are the seconds for which the limit on processors stopped the run.
     """
     reasons = []
     if wall_seconds - cpu_seconds > max(WALL_EXCESS * cpu_seconds, WALL_GRAIN):
@@ -37,4 +44,6 @@ def flag_reasons(
         reasons.append(f"other processes used {other_cores:.1f} cores")
     if steal is not None and steal > STEAL:
         reasons.append(f"the hypervisor took {100 * steal:.0f} % of the time")
+    if throttled is not None and throttled > THROTTLED * wall_seconds:
+        reasons.append(f"the limit on processors stopped it for {throttled:.2g} s")
     return reasons

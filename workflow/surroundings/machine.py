@@ -27,6 +27,22 @@ THREAD_VARIABLES = (
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
 )
 
+_NUMBERS = (
+    *("cpu family", "model", "stepping"),
+    *("CPU implementer", "CPU part", "CPU variant", "CPU revision"),
+)
+"""Fields of ``/proc/cpuinfo`` that identify a processor: on x86 and on ARM."""
+
+_INSTRUCTION_SETS = frozenset(
+    [
+        *("sse", "sse2", "pni", "ssse3", "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "bmi1", "bmi2"),
+        *("abm", "popcnt", "avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl", "avx512ifma"),
+        *("avx512vbmi", "avx512_vbmi2", "avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq"),
+        *("asimd", "asimdhp", "asimddp", "asimdrdm", "asimdfhm", "fphp", "fcma", "atomics", "sve", "sve2"),
+    ]
+)
+"""Those that affect numerical code, on x86 and on ARM; others come and go with the kernel and microcode."""
+
 _COPIED = 2**26
 
 
@@ -46,7 +62,7 @@ def describe() -> dict[str, Any]:
     modified; it is None outside a checkout.
     """
     return {
-        "cpu": proc_field(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine(),
+        "cpu": cpu_name(),
         "cpu_id": cpu_kind(),
         "cores": psutil.cpu_count(logical=False),
         "threads": psutil.cpu_count(),
@@ -88,16 +104,24 @@ def proc_field(path: Path, name: str) -> str | None:
     return None
 
 
+def cpu_name(path: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the name of the processor; Linux on ARM tells only the architecture."""
+    name = proc_field(path, "model name") or _said("sysctl", "-n", "machdep.cpu.brand_string")  # macOS
+    return name or platform.processor() or platform.machine()
+
+
 def cpu_kind(path: Path = Path("/proc/cpuinfo")) -> str | None:
-    """Identify the kind of processor: family, model, stepping and a hash of the instruction sets.
+    """Identify the kind of processor: its numbers, such as family and model, and a hash of instruction sets.
 
     Hypervisors often give one model name to several generations. None if the file has none of these.
     """
-    *numbers, flags = (proc_field(path, name) for name in ("cpu family", "model", "stepping", "flags"))
-    if flags is None and not any(numbers):
+    numbers = [number for name in _NUMBERS if (number := proc_field(path, name))]
+    flags = proc_field(path, "flags") or proc_field(path, "Features")
+    if not numbers and flags is None:
         return None
-    hashed = hashlib.sha256(" ".join(sorted((flags or "").split())).encode()).hexdigest()[:8]
-    return "-".join([*(number or "?" for number in numbers), hashed])
+    sets = _INSTRUCTION_SETS.intersection((flags or "").split())
+    hashed = hashlib.sha256(" ".join(sorted(sets)).encode()).hexdigest()[:8]
+    return "-".join([*numbers, hashed])
 
 
 def _commit() -> str | None:
@@ -106,7 +130,11 @@ def _commit() -> str | None:
     if not (root / ".git").exists():
         return None  # installed, perhaps below the checkout of another project
     # Without tags, so that the answer is the hash alone.
-    command = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
+    return _said("git", "-C", str(root), "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+")
+
+
+def _said(*command: str) -> str | None:
+    """Return what a program prints, None if it fails."""
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.SubprocessError):

@@ -76,7 +76,8 @@ class Meter:
 
     def fields(self, wall_seconds: float, cpu_seconds: float) -> dict[str, Any]:
         """Return the fields of a run's record on other load, once the run has ended."""
-        reasons = flag_reasons(wall_seconds, cpu_seconds, self.other_cores, self.noise["steal"])
+        lost = self.noise["steal"], self.noise["throttled_seconds"]
+        reasons = flag_reasons(wall_seconds, cpu_seconds, self.other_cores, *lost)
         return {
             "load_before": self._load,
             "load_after": os.getloadavg()[0],

@@ -7,7 +7,6 @@ They are recorded only: `flagged_runs` decides whether seconds are doubtful. `me
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -28,8 +27,12 @@ class ProcessorState:
     def __init__(self, root: Path = Path("/")) -> None:
         self._cpus = root / "sys/devices/system/cpu"
         self._cpuinfo = root / "proc/cpuinfo"
-        self._cpu_groups = _group_folders(root, "cpu")
-        self._memory_groups = _group_folders(root, "memory")
+        # Imported late: it imports NumPy, whose threads are to be limited before.
+        from svmrepro.solvers.compilation.cgroups import cpu_limit, group_folders
+
+        self._cpu_groups = group_folders(root, "cpu")
+        self._memory_groups = group_folders(root, "memory")
+        self._cpu_limit = cpu_limit
 
     def read(self, cpu: int | None = None) -> dict[str, Any]:
         """Return the state of a processor, by default the one that this thread runs on, and the limits.
@@ -43,8 +46,8 @@ class ProcessorState:
             "frequency_mhz": None if cpu is None else self._frequency(cpu),
             "governor": None if cpu is None else _text(self._cpus / f"cpu{cpu}/cpufreq/scaling_governor"),
             "turbo": self._turbo(),
-            "cgroup_cpus": _least(map(_cpu_limit, self._cpu_groups)),
-            "cgroup_memory_bytes": _least(map(_memory_limit, self._memory_groups)),
+            "cgroup_cpus": self._cpu_limit(self._cpu_groups),
+            "cgroup_memory_bytes": _memory_limit(self._memory_groups),
         }
 
     def throttled(self) -> float | None:
@@ -132,41 +135,8 @@ def _current_cpu() -> int | None:
     return process.cpu_num() if hasattr(process, "cpu_num") else None
 
 
-def _group_folders(root: Path, controller: str) -> list[Path]:
-    """Return the folders of this process's cgroup that may limit it, innermost first; both versions."""
-    base, place = root / "sys/fs/cgroup", None
-    for line in (_text(root / "proc/self/cgroup") or "").splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controller in controllers.split(","):
-            base, place = base / controllers, path
-            break
-        if number == "0":
-            place = path
-    if place is None:
-        return []
-    if not base.is_dir():
-        base = base.with_name(controller)
-    inner = base / place.lstrip("/")
-    if ".." in inner.parts or not inner.is_dir():  # a container may see its own cgroup as the root
-        inner = base
-    return [inner, *(folder for folder in inner.parents if folder.is_relative_to(base))]
-
-
-def _cpu_limit(folder: Path) -> float | None:
-    """Return the limit in processors."""
-    both = _text(folder / "cpu.max") or " ".join(
-        _text(folder / name) or "" for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    )
-    found = re.fullmatch(r"(\d+) (\d+)", both)
-    return int(found[1]) / int(found[2]) if found and int(found[2]) else None
-
-
-def _memory_limit(folder: Path) -> int | None:
-    """Return the limit in bytes."""
-    said = _text(folder / "memory.max") or _text(folder / "memory.limit_in_bytes") or ""
-    return int(said) if said.isdecimal() and int(said) < _UNLIMITED else None
-
-
-def _least(values: Iterable[Any]) -> Any:
-    return min((value for value in values if value is not None), default=None)
+def _memory_limit(folders: Iterable[Path]) -> int | None:
+    """Return the least limit in bytes."""
+    said = [_text(folder / "memory.max") or _text(folder / "memory.limit_in_bytes") for folder in folders]
+    limits = [int(each) for each in said if each and each.isdecimal()]
+    return min((limit for limit in limits if limit < _UNLIMITED), default=None)

@@ -146,12 +146,25 @@ def test_one_thread_at_a_time_changes_what_numba_does() -> None:
     assert (config.CACHE_DIR, TargetConfig.__eq__) == before
 
 
-def test_where_no_cache_can_be_written_there_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o755, 0o555], ids=["own", "read-only"])
+def test_where_no_cache_can_be_written_there_is_none(mode: int, tmp_path: Path) -> None:
+    """Neither in a folder of the user, nor in that of the source, whether that can be written or not."""
     (tmp_path / "later.py").write_text(LATER)
     (tmp_path / "file").touch()
-    own = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path / "file")}
-    assert ran_alone(tmp_path, "float64", **own) == "7.0"
+    tmp_path.chmod(mode)
+    own = {**os.environ, "NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path / "file")}
+    ended = ran(*unprivileged([sys.executable, str(tmp_path / "later.py"), "float64"]), env=own)
+    tmp_path.chmod(0o755)
+    assert ended.stdout.strip() == "7.0", ended.stderr
     assert not list(tmp_path.rglob("*.nb[ic]")) and not list(tmp_path.rglob("*.lock"))
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr(os, "getuid", lambda: 54321)  # nobody has this number
+    assert decorator.compiled()(lambda x: x + x)(3.5) == 7.0
 
 
 def test_of_a_cache_that_can_only_be_read_the_code_is_used(tmp_path: Path) -> None:
