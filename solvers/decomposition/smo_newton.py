@@ -148,6 +148,8 @@ class Polish:
         Positions of the free variables in the active order.
     cost : float
         Cost so far, in entries read.
+    updates : int
+        Updates of entries of the gradient.
     changes : ndarray of float64, shape (k,)
         Changes of the multipliers, once they are known.
     before : tuple
@@ -162,7 +164,7 @@ class Polish:
         self.newton = newton.allocate(
             state.G[positions], state.beta[positions], np.minimum(0.0, y * C), np.maximum(0.0, y * C)
         )
-        self.filled = self.moved = 0
+        self.filled = self.moved = self.updates = 0
         self.cost = 0.0
         self.changes: Any = None
         self.before: Any = None
@@ -224,7 +226,8 @@ class Polish:
         self.cost += int(pairs.cache.counts.touched) - before
         if self.moved >= 0:
             return False
-        self.cost += m if run.problem.kernel.name == "linear" else m * self.positions.size
+        self.updates = m if run.problem.kernel.name == "linear" else m * self.positions.size
+        self.cost += self.updates
         look(state)
         return True
 
@@ -252,6 +255,8 @@ class SmoNewtonRun:
         Work of the pairs that was divided among threads.
     marks : list of (float, float)
         This work and the gain of these steps then, and at each look since.
+    updates, multiplications : int
+        Work of the polishes that have ended: updates of entries of the gradient, and multiplications.
     """
 
     def __init__(self, problem: Problem, eps: float, options: dict[str, Any]) -> None:
@@ -279,7 +284,7 @@ class SmoNewtonRun:
         # It does not depend on the slices in which the run is made, so that a run can be repeated.
         self.pairs.state.scalars.between_free_stop = _FIRST_LOOK
         self.useful = False
-        self.polishes = self.newton_steps = self.divided = 0
+        self.polishes = self.newton_steps = self.divided = self.updates = self.multiplications = 0
 
 
 start = SmoNewtonRun
@@ -333,7 +338,14 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
     info = {**solution.info, "newton_polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
     if run.divided:
         info["divided_share"] = run.divided / float(run.pairs.state.scalars.ticks)
-    return dataclasses.replace(solution, iterations=steps(run), info=info)
+    work = {
+        "nonzeros": solution.work["nonzeros"],
+        "gradient_updates": solution.work["gradient_updates"] + run.updates,
+        "hessian_entries": run.multiplications,
+    }
+    # An update reads a value of a row and reads and writes the gradient; a multiplication reads an entry.
+    info["bytes_moved"] += (2 * 8 + run.pairs.cache.rows.itemsize) * run.updates + 8 * run.multiplications
+    return dataclasses.replace(solution, iterations=steps(run), work=work, info=info)
 
 
 @compiled(types.UniTuple(types.int64, 2)(types.uint8[::1], types.int64, types.int64[::1], MEMBERS))
@@ -435,4 +447,6 @@ def _rate(run: SmoNewtonRun, polish: Polish) -> None:
     run.begun, run.marks = now, [(now, gained)]
     run.polishes += 1
     run.newton_steps += int(polish.newton.scalars.steps)
+    run.updates += polish.updates
+    run.multiplications += int(polish.newton.scalars.work)
     _look_again(run, run.patience * cost)

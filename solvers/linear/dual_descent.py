@@ -189,7 +189,9 @@ def _continue(run: DualDescentRun) -> None:
 
 
 def objective(run: DualDescentRun) -> float:
-    """Return the dual objective."""
+    """Return the dual objective; nan before that of given multipliers is known."""
+    if run.task == "renew" and not run.checks:
+        return math.nan
     return float(run.state.dual + run.state.rise)
 
 

@@ -14,6 +14,7 @@ halfway between the extreme errors of all examples.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -435,8 +436,9 @@ def advance_by(
 
 
 def objective(run: SmoRun) -> float:
-    """Return the current dual objective W."""
-    return float(run.state.scalars.objective)
+    """Return the current dual objective W; nan while that of given multipliers is being computed."""
+    scalars = run.state.scalars
+    return math.nan if scalars.looking and not scalars.renewals else float(scalars.objective)
 
 
 def steps(run: SmoRun) -> int:

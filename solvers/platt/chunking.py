@@ -44,6 +44,7 @@ b            ``b``, subtracted
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,9 @@ def advance(run: ChunkingRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: ChunkingRun) -> float:
-    """Return the dual objective W at the last CG step."""
+    """Return the dual objective W at the last CG step; nan before that of given multipliers is known."""
+    if run.renewing and not run.chunks:
+        return math.nan
     return float(run.qp.scalars.objective + run.qp.scalars.line_gain)
 
 
@@ -272,7 +275,7 @@ def _choose(run: ChunkingRun) -> str | None:
         run.futile = min(run.futile, _FUTILE - _RETRIES)
         _renew(run)
         return None
-    if spread > 2 * run.eps:
+    if run.chunks and spread > 2 * run.eps:
         run.cg_tol /= 3.0
     new = _joining(run, F)
     size = run.used - len(run.empty) + new.size

@@ -157,6 +157,25 @@ def test_multipliers_to_go_on_from(name: str, options: dict[str, Any], seed: int
 
 
 @pytest.mark.parametrize(
+    "name", [name for name in ONE_OF_EACH if SOLVERS[name].starts and SOLVERS[name].loss == "hinge"]
+)
+def test_the_objective_at_given_multipliers_is_unknown_until_it_is_computed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = cloud(600, 10, seed=1)
+    problem = Problem(X, y, 1.0, bias=biased(name))
+    alpha = np.full(600, 0.5)
+    if problem.bias:
+        heavy = 1.0 if (y > 0).sum() > 300 else -1.0
+        alpha = np.where(y == heavy, 0.5 * (y == -heavy).sum() / (y == heavy).sum(), 0.5)
+    v = X.T @ (y * alpha)
+    in_slices(monkeypatch, 1000)
+    trace = solve(problem, name, start=alpha, trace=True, verify=False, iteration_limit=2000).trace
+    known = [value for _, value in trace if not np.isnan(value)]
+    assert known[0] == pytest.approx(alpha.sum() - 0.5 * v @ v, rel=0.1)
+
+
+@pytest.mark.parametrize(
     "name", [name for name in ONE_OF_EACH if SOLVERS[name].starts and biased(name) and suits(name, GAUSSIAN)]
 )
 @pytest.mark.parametrize("kernel", [GAUSSIAN, LINEAR], ids=["gaussian", "linear"])

@@ -52,6 +52,7 @@ d                 ``qp.d``, the change of beta over B
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -235,7 +236,9 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: SvmLightRun) -> float:
-    """Return the current dual objective W."""
+    """Return the current dual objective W; nan while that of given multipliers is being computed."""
+    if run.reconstruction is not None and run.reconstruction.why == BEGIN:
+        return math.nan
     return float(run.state.scalars.objective)
 
 
@@ -290,7 +293,8 @@ def _widen(run: SvmLightRun) -> None:
         return
     scalars.q = q
     run.work = run.work._replace(**parts.of_size(q))
-    if run.cache.rows.shape[0] < q and not run.folded:
+    # A step holds q rows at once, but the cache may use fewer slots than it has.
+    if min(run.cache.rows.shape[0], int(run.cache.counts.slots)) < q and not run.folded:
         kept = run.cache.counts
         cheap = cheap_rows(run.problem, run.plain)
         del run.cache  # the next one takes its memory

@@ -22,6 +22,8 @@ def test_chess_boards_take_a_fraction_of_the_steps() -> None:
     pairs = solve(problem, "pasmo", iteration_limit=10 * solution.iterations, verify=False)
     assert solution.status == "optimal" and certify(problem, solution).passes(1e-3, 1.0)
     assert solution.info["newton_polishes"] >= 1
+    # A polish factors the matrix of its free multipliers, and adds their rows to the gradient.
+    assert solution.work["hessian_entries"] > 1000 * solution.info["newton_polishes"]
     assert pairs.status == "iteration_limit"
 
 

@@ -63,3 +63,15 @@ def test_values_that_single_precision_does_not_hold_are_kept_in_double(name: str
     X, y = banana_like(30, 8)
     problem = Problem(X * scale, y, scale**-2.0, bias=name == "svmlight")
     assert solve(problem, name, single=True).status == "optimal"
+
+
+def test_a_wider_working_set_has_a_slot_for_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("svmrepro.solvers.caches.lru._FIRST_BYTES_CHEAP", 1)  # the cache begins with 16 slots
+    monkeypatch.setattr("svmrepro.solvers.decomposition.svmlight.classification._WIDEN_AFTER", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=120) > 0, 1.0, -1.0)
+    problem = Problem(X, y, 1e4)
+    solution = solve(problem, "svmlight", shrinking=False, verify=False)
+    assert solution.info["q_final"] > 16
+    assert certify(problem, solution).passes(1e-3, 2.0)
