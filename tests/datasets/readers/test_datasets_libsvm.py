@@ -69,6 +69,13 @@ def test_what_is_refused(tmp_path, text, line, words):
     refused(lambda: read_libsvm(path, features=123), f"{path}:{line}: ", words)
 
 
+@pytest.mark.parametrize("features", [None, 3_000_000_000])
+def test_an_index_beyond_32_bits_is_refused(tmp_path, features):
+    path = put(tmp_path / "file", GOOD + "+1 1:1 2500000000:1\n")
+    said = "index 2500000000 is out of range 1 to 2147483647"
+    refused(lambda: read_libsvm(path, features=features), f"{path}:3: ", said)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
