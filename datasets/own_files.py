@@ -132,11 +132,13 @@ def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
 
 
 def _check_order(entry: UserEntry) -> None:
-    """Refuse a test table with the columns of the training table in another order."""
+    """Refuse a test table with a column that the training table has in another place."""
     if {entry.form(), entry.form("test")} == {"csv"}:
         here, there = (column_names(entry.file(part), entry.label) for part in ("test", "train"))
-        if here != there and sorted(here) == sorted(there):
-            raise DataError(f"{entry.test}:1: has the columns of {entry.path} in another order")
+        shared = {*here} & {*there}
+        for pair in zip(here, there, strict=False):
+            if pair[0] != pair[1] and (moved := shared.intersection(pair)):
+                raise DataError(f"{entry.test}:1: column {min(moved)!r} is in another place in {entry.path}")
 
 
 @lru_cache(maxsize=4)

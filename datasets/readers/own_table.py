@@ -97,13 +97,12 @@ def read_table(
 
 
 def column_names(path: str | Path, label: str) -> list[str]:
-    """Return the names in the header of a table, without that of the labels; none if there is no header."""
+    """Return the names in the header of a table, without a ``label`` found by name; none without a header."""
     _, fields = next(_lines(path), (1, []))
     place = _POSITIONS.get(label)
     if place is None:
         return [field for field in fields if field != label]
-    others = [*fields[:place], *fields[place:][1:]]
-    return others if _is_header(others) else []
+    return fields if _is_header([*fields[:place], *fields[place:][1:]]) else []
 
 
 def _lines(path: str | Path) -> Iterator[_Line]:

@@ -251,9 +251,15 @@ def test_the_columns_of_a_test_table_are_in_the_same_order(toy_registry, tmp_pat
         for names in ("u,v", "V,U", "5,6"):  # a table without a header has no names
             put(tested, f"{names},{1 if names == '5,6' and label == 'last' else 'y'}\n7,8,1\n5,6,-1\n")
             assert datasets.load("mine", part="test").X.tolist()[-2:] == [[7, 8], [5, 6]]
-        put(tested, "v,u,y\n7,8,1\n5,6,-1\n")
-        said = f"{tested}:1: has the columns of {path} in another order"
-        refused(lambda: datasets.load("mine", part="test"), said)
+        for names, moved in (("v,u,y", "u"), ("w,u,y", "u"), ("v,w,y", "v"), ("y,v,u", "u")):
+            put(tested, f"{names}\n1,8,1\n-1,6,-1\n")
+            said = f"{tested}:1: column '{moved}' is in another place in {path}"
+            refused(lambda: datasets.load("mine", part="test"), said)
+    put(tested, "y,u,v\n1,8,1\n-1,6,-1\n")
+    assert datasets.load("mine", part="test").X.tolist() == [[8, 1], [6, -1]], "a label is found by its name"
+    datasets.register_file("mine", path, test=tested)
+    refused(lambda: datasets.load("mine", part="test"), f"{tested}:1: column 'u' is in another place")
+    datasets.register_file("mine", path, test=tested, label="y")
     put(tested, "u,v,y\n7,8,1\n5,6,0\n")
     said = "label '0' where -1 or 1 was expected; the key 'labels' maps others, such as {0: -1, 1: 1}; "
     refused(
