@@ -248,6 +248,8 @@ def load(
         file = entry.file(part)
         rows = _own_rows(entry, n, part)
         own = encoded(read_own(entry, part), encoding)
+        # Later calls share the arrays of `read_own`.
+        own = ExampleSet(X=own.X[:rows].copy(), y=own.y[:rows].copy())
         facts = {"files": [file.name], "sha256": sha256_of(file), "origin": "a user's file", **said}
         return _dataset(entry.name, own, rows, n, "the first n rows of the file", facts)
 

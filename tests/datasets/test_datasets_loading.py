@@ -201,7 +201,12 @@ def test_a_file_of_ones_own(toy_registry, tmp_path):
     assert data.y.tolist() == [-1, 1, -1]
     assert data.provenance["sha256"] == sha(path.read_bytes())
     assert data.provenance["files"] == ["mine.libsvm"]
-    assert datasets.load("my data").X.shape == (4, 5)
+    whole = datasets.load("my data")
+    assert whole.X.shape == (4, 5)
+    whole.X.data *= 10
+    whole.y[:] = 0
+    assert rows_of(datasets.load("my data", 3)) == rows_of(data), "arrays that a caller changes are its own"
+    assert datasets.load("my data").y.tolist() == [-1, 1, -1, 1]
     assert datasets.resolve_size("my data") == 4
     assert list(datasets.fetch("my data").files.values()) == [path]
     with pytest.raises(DataError, match=r"my data: n = 5: \S+mine\.libsvm has 4 rows"):
