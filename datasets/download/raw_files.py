@@ -120,12 +120,16 @@ class _Search:
             self.reasons.append("no host is known that gives it to programs")
 
     def _judge(self, path: Path, form: FileForm) -> StoredFile:
-        ledger = Ledger(self.folder)
-        known = ledger.recall(path, form)
+        known = Ledger(self.folder).recall(path, form)
         if known is None:
             known = check_content(path, self.entry, self.file, form, self.folder), "found in the folder"
-            ledger.note(path, form, *known)
+            self._note(path, form, *known)
         return StoredFile(path, form, *known)
+
+    def _note(self, path: Path, form: FileForm, sha256: str, origin: str) -> None:
+        """Record a verified file, unless a neighbour that it must be compared with is not there yet."""
+        if all((self.folder / name).exists() for name in self.file.between or ()):
+            Ledger(self.folder).note(path, form, sha256, origin)
 
     def _accept(
         self, path: Path, form: FileForm, origin: str, name: str, *, move: bool = False
@@ -143,7 +147,7 @@ class _Search:
                 with path.open("rb") as stream:
                     copy_stream(stream, part, form.limit, name)
             digest = check_content(part, self.entry, self.file, form, self.folder, vouched=vouched)
-        Ledger(self.folder).note(target, form, digest, origin)
+        self._note(target, form, digest, origin)
         return StoredFile(target, form, digest, origin)
 
     def _download(self, source: FileSource, origin: str) -> StoredFile:
