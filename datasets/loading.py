@@ -162,7 +162,7 @@ def _part(entry: DownloadedEntry, n: int | None, part: str) -> tuple[Part, int]:
     """Return the test set, or the smallest training set that is large enough, and how many rows to use."""
     if part != "test":
         rows = resolve_size(entry.name, n)
-        return next(entry.parts[name] for name in entry.subsets if entry.parts[name].rows >= rows), rows
+        return entry.training(rows), rows
     if entry.test is None:
         raise DataError(f"{entry.name}: the set has no test part")
     test = entry.parts[entry.test]
