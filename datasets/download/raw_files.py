@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,12 +100,15 @@ class _Search:
         by_hand += f" ({self.entry.obtain})" if self.entry.obtain else ""
         return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, by_hand)
 
-    def elsewhere(self, mirror: str) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
-        """Yield the other sources in order, without an empty mirror. The caller holds the folder's lock."""
+    def wrapped(self) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the compressed forms in the data folder. The caller unpacks them under its lock."""
         for form in self.file.forms:
             wrapped = self.folder / form.file
             if form.compression and wrapped.is_file():
                 yield str(wrapped), partial(self._accept, wrapped, form, "put there by hand", form.file)
+
+    def elsewhere(self, mirror: str) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the other sources in order, without an empty mirror. The caller holds the folder's lock."""
         for form in self.file.forms if mirror else ():
             place = f"{self.entry.mirror}/{form.file}"
             if "://" in mirror:
@@ -208,15 +212,15 @@ def ensure_file(
     """
     search = _Search(entry, entry.files[file], raw_folder(entry, data_dir), network)
     found = search.first(search.in_folder())
-    if found is None and not download:
-        search.reasons.append("it has not been fetched")
-    elif found is None:
+    if found is None and (download or any(search.wrapped())):
         with locked(search.folder):
             # Another process may have fetched it while this one waited for the lock.
             search.reasons.clear()
             chosen = str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, ""))
-            found = search.first(search.in_folder()) or search.first(search.elsewhere(chosen))
+            others = search.elsewhere(chosen) if download else ()
+            found = search.first(chain(search.in_folder(), search.wrapped(), others))
     if found is None:
+        search.reasons += [] if download else ["it has not been fetched"]
         raise search.error()
     return found
 
