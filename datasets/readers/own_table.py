@@ -32,6 +32,8 @@ _POSITIONS = {"first": 0, "last": -1}
 # One match per line, in C; only a line that fails is examined field by field.
 _NUMBERS = re.compile(f"{NUMBER.decode()}(?:\\n{NUMBER.decode()})*", re.ASCII)
 
+_MISSING = frozenset({"NA", "N/A", "?"})
+
 _SEPARATORS = "\t;,"
 """In order of preference: the first that the first line contains."""
 
@@ -44,10 +46,10 @@ def read_table(
 ) -> ExampleSet:
     """Read a table as an array.
 
-    The first line is a header if none of its fields, besides the label, is a number. Fields may be quoted;
-    blanks around them are ignored. The column ``label`` has a name in the header, or is ``first`` or
-    ``last``; ``features`` is by default the number of the others. A fault raises a DataError, ``file:line:
-    what``.
+    The first line is a header if its fields, besides the label, are no numbers and not all missing. Fields
+    may be quoted; blanks around them are ignored. The column ``label`` has a name in the header, or is
+    ``first`` or ``last``; ``features`` is by default the number of the others. A fault raises a DataError,
+    ``file:line: what``.
     """
     lines = _lines(path)
     first = next(lines, None)
@@ -59,6 +61,9 @@ def read_table(
     if "" in fields and _is_header([field for field in others if field] or [""]):
         raise DataError(f"{path}:{number}: {_complain_of_nameless(fields.index(''))}")
     header = fields if place is None or _is_header(others) else []
+    # With two columns, 0 and 1 are more likely an example.
+    if not header and columns > 2 and fields == [str(j) for j in range(columns)]:
+        raise DataError(f"{path}:{number}: numbers the columns (by pandas?): write names or header=False")
     if place is None:
         if label not in fields:
             raise DataError(f"{path}:{number}: no column {label!r}; there are: {', '.join(fields)[:200]}")
@@ -130,8 +135,10 @@ def _lines(path: str | Path) -> Iterator[_Line]:
 
 
 def _is_header(fields: list[str]) -> bool:
-    """Whether the fields are names: not one is a number, missing or not finite."""
-    return all(field and complain_of_number(field.encode(), "") == " is not a number" for field in fields)
+    """Whether the fields are names: not one is a number or not finite, and not all are missing values."""
+    return not _MISSING.issuperset(fields) and all(
+        field and complain_of_number(field.encode(), "") == " is not a number" for field in fields
+    )
 
 
 def _complain_of_nameless(place: int) -> str:
