@@ -35,7 +35,7 @@ _NUMBERS = re.compile(f"{NUMBER.decode()}(?:\\n{NUMBER.decode()})*", re.ASCII)
 _MISSING = frozenset({"NA", "N/A", "?"})
 
 _SEPARATORS = "\t;,"
-"""In order of preference: the first that the first line contains."""
+"""In order of preference: the first that the first line with text contains."""
 
 _Line = tuple[int, list[str]]
 """Number of a line in the file, from 1, and its fields."""
@@ -47,9 +47,9 @@ def read_table(
     """Read a table as an array.
 
     The first line is a header if its fields, besides the label, are no numbers and not all missing. Fields
-    may be quoted; blanks around them are ignored. The column ``label`` has a name in the header, or is
-    ``first`` or ``last``; ``features`` is by default the number of the others. A fault raises a DataError,
-    ``file:line: what``.
+    may be quoted; blanks around them are ignored, but not behind a quote. The column ``label`` has a name in
+    the header, or is ``first`` or ``last``; ``features`` is by default the number of the others. A fault
+    raises a DataError, ``file:line: what``.
     """
     lines = _lines(path)
     first = next(lines, None)
@@ -115,17 +115,17 @@ def _lines(path: str | Path) -> Iterator[_Line]:
     reader = None
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as stream:
-            start = stream.readline()
+            start = next(filter(str.strip, stream), "")
             stream.seek(0)
             separator = next((each for each in _SEPARATORS if each in start), ",")
-            reader = csv.reader(stream, delimiter=separator, strict=True)
+            reader = csv.reader(stream, delimiter=separator, skipinitialspace=True, strict=True)
             for fields in reader:
                 if fields:
                     yield reader.line_num, [field.strip() for field in fields]
     except UnicodeDecodeError:
         with Path(path).open("rb") as binary:
             bad = next(
-                n for n, text in enumerate(binary, start=1) if "\ufffd" in text.decode(errors="replace")
+                n for n, text in enumerate(binary, start=1) if text.decode(errors="ignore").encode() != text
             )
         what = complain_of_binary(path) or f":{bad}: is not UTF-8 text: store it as UTF-8"
         raise DataError(f"{path}{what}") from None

@@ -125,6 +125,13 @@ def test_what_is_written_is_read_back_bit_for_bit(tmp_path, rows, seed):
         assert np.array_equal(data.y, y)
 
 
+@pytest.mark.parametrize("value", [1e200, -np.inf, np.nan])
+def test_values_that_cannot_be_read_back_are_not_written(tmp_path, value):
+    path = tmp_path / "file"
+    refused(lambda: write_libsvm(path, np.array([[0.0, value]]), np.array([1.0])), f"{path}: ", "1e+150")
+    assert not path.exists()
+
+
 def test_more_lines_than_are_read_at_once(tmp_path):
     value = "0.0497399253756197"
     lines = [f"{'+1' if i % 3 else '-1'} {1 + i % 50}:{value} 99:{i + 1} # {i}" for i in range(120_000)]
