@@ -52,6 +52,8 @@ def unit_interval(X: Examples) -> FloatArray:
 def standardised(X: Examples) -> FloatArray:
     """Scale every column to mean 0 and variance 1 (divisor n, not n - 1); a constant column becomes 0."""
     dense = _dense(X)
+    # The squares of small differences would underflow; powers of two change no digit.
+    dense = np.ldexp(dense, -np.frexp(dense.max(axis=0) - dense.min(axis=0))[1])
     # The computed mean of equal numbers may differ from them by a rounding error, which must not be scaled to
     # 1.
     varies = dense.max(axis=0) > dense.min(axis=0)

@@ -162,7 +162,7 @@ def _part(entry: DownloadedEntry, n: int | None, part: str) -> tuple[Part, int]:
     """Return the test set, or the smallest training set that is large enough, and how many rows to use."""
     if part != "test":
         rows = resolve_size(entry.name, n)
-        return next(entry.parts[name] for name in entry.subsets if entry.parts[name].rows >= rows), rows
+        return entry.training(rows), rows
     if entry.test is None:
         raise DataError(f"{entry.name}: the set has no test part")
     test = entry.parts[entry.test]
@@ -178,9 +178,9 @@ def _own_rows(entry: UserEntry, n: int | None, part: str) -> int:
 
 def _test_rows(name: str, n: int | None, available: int, what: object) -> int:
     """Return how many rows of a test set, called `what`, to use."""
-    if n is not None and not 1 <= n <= available:
+    if n is not None and not (is_whole(n, 1) and n <= available):
         raise DataError(f"{name}: n = {n}: {what} has {available} rows")
-    return available if n is None else n
+    return available if n is None else int(n)
 
 
 def load(
@@ -203,8 +203,8 @@ def load(
     n
         Number of rows; None means the whole set, in the file's order. A size that a paper prints means the
         corresponding file. Any other size takes the first n rows of the next larger training set. If the
-        registry gives a ``subset_seed``, the rows of that set are permuted first; the rows of the next
-        smaller training set stay in front.
+        registry gives a ``subset_seed``, they are drawn from that set; if it begins with the next smaller
+        training set, those rows stay in front.
     seed
         Seed of a generated set.
     part
@@ -248,6 +248,8 @@ def load(
         file = entry.file(part)
         rows = _own_rows(entry, n, part)
         own = encoded(read_own(entry, part), encoding)
+        # Later calls share the arrays of `read_own`.
+        own = ExampleSet(X=own.X[:rows].copy(), y=own.y[:rows].copy())
         facts = {"files": [file.name], "sha256": sha256_of(file), "origin": "a user's file", **said}
         return _dataset(entry.name, own, rows, n, "the first n rows of the file", facts)
 
@@ -290,9 +292,8 @@ def _dataset(
     if not isinstance(X, np.ndarray):
         X.has_sorted_indices = True
     if np.all(y == y[0]):
-        raise DataError(
-            f"{name}: n = {rows}: the first {rows} rows hold one class only; put the rows into a random order"
-        )
+        advice = "; put the rows into a random order" if name in _user_files else ""
+        raise DataError(f"{name}: n = {rows}: the first {rows} rows hold one class only{advice}")
     facts = {**provenance, "reader_version": READER_VERSION, "rows": drawn}
     facts |= {"n_requested": rows if n is None else int(n), "n_actual": rows}
     return Dataset(X=X, y=y, name=name, provenance=facts)
@@ -379,6 +380,9 @@ def content_key(
     if isinstance(entry, UserEntry):
         rows = _own_rows(entry, n, part)
         what = f"user-file={sha256_of(entry.file(part))};{entry.rules}"
+        X = read_own(entry, part).X
+        if part == "test" and not isinstance(X, np.ndarray):
+            what += f";columns={X.shape[1]}"  # of the training file, which may have more than this one
     else:
         subset, rows = _part(entry, n, part)
         what = _files_key(entry, subset)

@@ -15,6 +15,7 @@ from typing import Final, Literal, get_args
 
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.readers._parsing import brief
 from svmrepro.datasets.readers.libsvm import read_libsvm
 from svmrepro.datasets.readers.npz import read_npz
 from svmrepro.datasets.readers.own_table import column_names, read_table
@@ -104,7 +105,8 @@ def check_entry(entry: UserEntry) -> None:
     if set(entry.labels.values()) != {-1.0, 1.0}:
         raise DataError("labels: must give -1 to some labels and +1 to the others, such as {0: -1, 1: 1}")
     texts = [label for label in entry.labels if isinstance(label, str)]
-    if texts and entry.form() != "csv":
+    tested = entry.test is not None and len(texts) == len(entry.labels)
+    if texts and any(entry.form(part) != "csv" for part in ("train", "test")[: 1 + tested]):
         raise DataError(f"labels: {texts[0]!r} is a text; only tables have such labels")
 
 
@@ -132,11 +134,13 @@ def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
 
 
 def _check_order(entry: UserEntry) -> None:
-    """Refuse a test table with the columns of the training table in another order."""
+    """Refuse a test table with a column that the training table has in another place."""
     if {entry.form(), entry.form("test")} == {"csv"}:
         here, there = (column_names(entry.file(part), entry.label) for part in ("test", "train"))
-        if here != there and sorted(here) == sorted(there):
-            raise DataError(f"{entry.test}:1: has the columns of {entry.path} in another order")
+        shared = {*here} & {*there}
+        for pair in zip(here, there, strict=False):
+            if pair[0] != pair[1] and (moved := shared.intersection(pair)):
+                raise DataError(f"{entry.test}:1: column {min(moved)!r} is in another place in {entry.path}")
 
 
 @lru_cache(maxsize=4)
@@ -156,4 +160,4 @@ def _parse(
 
 
 def _told(label: Label) -> str:
-    return repr(label) if isinstance(label, str) else f"{label:g}"
+    return repr(label) if isinstance(label, str) else brief(label)

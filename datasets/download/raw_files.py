@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,12 +100,15 @@ class _Search:
         by_hand += f" ({self.entry.obtain})" if self.entry.obtain else ""
         return DatasetUnavailable(f"{self.entry.name} ({self.file.name})", self.reasons, by_hand)
 
-    def elsewhere(self, mirror: str) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
-        """Yield the other sources in order, without an empty mirror. The caller holds the folder's lock."""
+    def wrapped(self) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the compressed forms in the data folder. The caller unpacks them under its lock."""
         for form in self.file.forms:
             wrapped = self.folder / form.file
             if form.compression and wrapped.is_file():
                 yield str(wrapped), partial(self._accept, wrapped, form, "put there by hand", form.file)
+
+    def elsewhere(self, mirror: str) -> Iterator[tuple[str, Callable[[], StoredFile]]]:
+        """Yield the other sources in order, without an empty mirror. The caller holds the folder's lock."""
         for form in self.file.forms if mirror else ():
             place = f"{self.entry.mirror}/{form.file}"
             if "://" in mirror:
@@ -120,12 +124,16 @@ class _Search:
             self.reasons.append("no host is known that gives it to programs")
 
     def _judge(self, path: Path, form: FileForm) -> StoredFile:
-        ledger = Ledger(self.folder)
-        known = ledger.recall(path, form)
+        known = Ledger(self.folder).recall(path, form)
         if known is None:
             known = check_content(path, self.entry, self.file, form, self.folder), "found in the folder"
-            ledger.note(path, form, *known)
+            self._note(path, form, *known)
         return StoredFile(path, form, *known)
+
+    def _note(self, path: Path, form: FileForm, sha256: str, origin: str) -> None:
+        """Record a verified file, unless a neighbour that it must be compared with is not there yet."""
+        if all((self.folder / name).exists() for name in self.file.between or ()):
+            Ledger(self.folder).note(path, form, sha256, origin)
 
     def _accept(
         self, path: Path, form: FileForm, origin: str, name: str, *, move: bool = False
@@ -143,7 +151,7 @@ class _Search:
                 with path.open("rb") as stream:
                     copy_stream(stream, part, form.limit, name)
             digest = check_content(part, self.entry, self.file, form, self.folder, vouched=vouched)
-        Ledger(self.folder).note(target, form, digest, origin)
+        self._note(target, form, digest, origin)
         return StoredFile(target, form, digest, origin)
 
     def _download(self, source: FileSource, origin: str) -> StoredFile:
@@ -204,15 +212,15 @@ def ensure_file(
     """
     search = _Search(entry, entry.files[file], raw_folder(entry, data_dir), network)
     found = search.first(search.in_folder())
-    if found is None and not download:
-        search.reasons.append("it has not been fetched")
-    elif found is None:
+    if found is None and (download or any(search.wrapped())):
         with locked(search.folder):
             # Another process may have fetched it while this one waited for the lock.
             search.reasons.clear()
             chosen = str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, ""))
-            found = search.first(search.in_folder()) or search.first(search.elsewhere(chosen))
+            others = search.elsewhere(chosen) if download else ()
+            found = search.first(chain(search.in_folder(), search.wrapped(), others))
     if found is None:
+        search.reasons += [] if download else ["it has not been fetched"]
         raise search.error()
     return found
 

@@ -127,7 +127,8 @@ class Rows:
 def _check_pairs(block: LineBlock, features: int | None, where: str | Path) -> None:
     """Check the ranges and the order of indices, and that no square of a value overflows."""
     index, value = block.index, block.value
-    limit = features if features is not None else int(np.iinfo(np.int32).max)
+    largest = int(np.iinfo(np.int32).max)
+    limit = largest if features is None else min(features, largest)
     ends = np.cumsum(block.counts)
     within = np.ones(len(index), dtype=bool)
     within[(ends - block.counts)[block.counts > 0]] = False

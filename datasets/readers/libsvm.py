@@ -14,7 +14,7 @@ from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
 from svmrepro.datasets.errors import DataError
 from svmrepro.datasets.readers._index_value_lines import Rows, read_blocks
-from svmrepro.datasets.readers._parsing import brief, map_labels, refuse_one_class
+from svmrepro.datasets.readers._parsing import LARGEST, brief, map_labels, refuse_one_class
 from svmrepro.datasets.readers.other_formats import complain_of_format
 
 DEFAULT_LABELS: Mapping[float, float] = {-1.0: -1.0, 1.0: 1.0}
@@ -85,9 +85,16 @@ def write_libsvm(path: str | Path, X: FloatArray | sparse.csr_matrix, y: FloatAr
         omitted.
     y : (n,)
         Labels.
+
+    Raises
+    ------
+    DataError
+        A value is not finite or beyond 1e150 in size.
     """
     rows = sparse.csr_matrix(X)
     rows.sum_duplicates()
+    if not (np.abs(rows.data) <= LARGEST).all():
+        raise DataError(f"{path}: a value is not finite or beyond {LARGEST:g}: squares would overflow")
     with Path(path).open("w", encoding="ascii") as stream:
         for i, label in enumerate(y):
             part = slice(rows.indptr[i], rows.indptr[i + 1])

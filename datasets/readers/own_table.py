@@ -32,8 +32,10 @@ _POSITIONS = {"first": 0, "last": -1}
 # One match per line, in C; only a line that fails is examined field by field.
 _NUMBERS = re.compile(f"{NUMBER.decode()}(?:\\n{NUMBER.decode()})*", re.ASCII)
 
+_MISSING = frozenset({"NA", "N/A", "?"})
+
 _SEPARATORS = "\t;,"
-"""In order of preference: the first that the first line contains."""
+"""In order of preference: the first that the first line with text contains."""
 
 _Line = tuple[int, list[str]]
 """Number of a line in the file, from 1, and its fields."""
@@ -44,10 +46,10 @@ def read_table(
 ) -> ExampleSet:
     """Read a table as an array.
 
-    The first line is a header if none of its fields, besides the label, is a number. Fields may be quoted;
-    blanks around them are ignored. The column ``label`` has a name in the header, or is ``first`` or
-    ``last``; ``features`` is by default the number of the others. A fault raises a DataError, ``file:line:
-    what``.
+    The first line is a header if its fields, besides the label, are no numbers and not all missing. Fields
+    may be quoted; blanks around them are ignored, but not behind a quote. The column ``label`` has a name in
+    the header, or is ``first`` or ``last``; ``features`` is by default the number of the others. A fault
+    raises a DataError, ``file:line: what``.
     """
     lines = _lines(path)
     first = next(lines, None)
@@ -59,6 +61,9 @@ def read_table(
     if "" in fields and _is_header([field for field in others if field] or [""]):
         raise DataError(f"{path}:{number}: {_complain_of_nameless(fields.index(''))}")
     header = fields if place is None or _is_header(others) else []
+    # With two columns, 0 and 1 are more likely an example.
+    if not header and columns > 2 and fields == [str(j) for j in range(columns)]:
+        raise DataError(f"{path}:{number}: numbers the columns (by pandas?): write names or header=False")
     if place is None:
         if label not in fields:
             raise DataError(f"{path}:{number}: no column {label!r}; there are: {', '.join(fields)[:200]}")
@@ -97,13 +102,12 @@ def read_table(
 
 
 def column_names(path: str | Path, label: str) -> list[str]:
-    """Return the names in the header of a table, without that of the labels; none if there is no header."""
+    """Return the names in the header of a table, without a ``label`` found by name; none without a header."""
     _, fields = next(_lines(path), (1, []))
     place = _POSITIONS.get(label)
     if place is None:
         return [field for field in fields if field != label]
-    others = [*fields[:place], *fields[place:][1:]]
-    return others if _is_header(others) else []
+    return fields if _is_header([*fields[:place], *fields[place:][1:]]) else []
 
 
 def _lines(path: str | Path) -> Iterator[_Line]:
@@ -111,17 +115,17 @@ def _lines(path: str | Path) -> Iterator[_Line]:
     reader = None
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as stream:
-            start = stream.readline()
+            start = next(filter(str.strip, stream), "")
             stream.seek(0)
             separator = next((each for each in _SEPARATORS if each in start), ",")
-            reader = csv.reader(stream, delimiter=separator, strict=True)
+            reader = csv.reader(stream, delimiter=separator, skipinitialspace=True, strict=True)
             for fields in reader:
                 if fields:
                     yield reader.line_num, [field.strip() for field in fields]
     except UnicodeDecodeError:
         with Path(path).open("rb") as binary:
             bad = next(
-                n for n, text in enumerate(binary, start=1) if "\ufffd" in text.decode(errors="replace")
+                n for n, text in enumerate(binary, start=1) if text.decode(errors="ignore").encode() != text
             )
         what = complain_of_binary(path) or f":{bad}: is not UTF-8 text: store it as UTF-8"
         raise DataError(f"{path}{what}") from None
@@ -131,8 +135,10 @@ def _lines(path: str | Path) -> Iterator[_Line]:
 
 
 def _is_header(fields: list[str]) -> bool:
-    """Whether the fields are names: not one is a number, missing or not finite."""
-    return all(field and complain_of_number(field.encode(), "") == " is not a number" for field in fields)
+    """Whether the fields are names: not one is a number or not finite, and not all are missing values."""
+    return not _MISSING.issuperset(fields) and all(
+        field and complain_of_number(field.encode(), "") == " is not a number" for field in fields
+    )
 
 
 def _complain_of_nameless(place: int) -> str:

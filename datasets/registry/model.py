@@ -198,6 +198,26 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
         """Whether the training sets have files of their own, which do not begin with the next smaller one."""
         return not all(a.begins(b) for a, b in pairwise(self.parts[name] for name in self.subsets))
 
+    def training(self, rows: int) -> Part:
+        """Return the smallest training set with at least this many rows."""
+        return next(self.parts[name] for name in self.subsets if self.parts[name].rows >= rows)
+
+    def trains_on_test_rows(self, rows: int) -> bool:
+        """Return whether the training set from which these rows are taken holds examples of the test set."""
+        assert self.test is not None
+        train, test = (self._spans(part) for part in (self.training(rows), self.parts[self.test]))
+        pairs = ((train[file], test[file]) for file in train.keys() & test.keys())
+        return any(max(a.start, b.start) < min(a.stop, b.stop) for a, b in pairs)
+
+    def _spans(self, part: Part) -> dict[str, range]:
+        """Return the rows of each file that belong to a part."""
+        spans, first = {}, -part.skip
+        for name in part.examples:
+            rows = self.files[name].rows or 0
+            spans[name] = range(max(-first, 0), min(rows, part.rows - first))
+            first += rows
+        return spans
+
     @property
     def numeric_labels(self) -> dict[float, float]:
         """The numeric labels whose rows are not omitted."""

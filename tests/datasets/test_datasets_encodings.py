@@ -36,6 +36,10 @@ def test_a_constant_column_is_zero_whatever_its_mean_rounds_to():
     assert not standardised(constant).any() and not unit_interval(constant).any()
 
 
+def test_small_differences_are_standardised_as_large_ones_are():
+    assert standardised(X * 2.0**-600).tolist() == standardised(X).tolist()
+
+
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_sparse_examples_are_encoded_as_dense_ones_are(name):
     encode = ENCODINGS[name].encode

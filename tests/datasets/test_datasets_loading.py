@@ -53,8 +53,11 @@ def test_sizes_and_their_files(toy_registry, tmp_path):
 def test_the_test_part(toy_registry, tmp_path):
     assert datasets.load("toy", part="test", data_dir=tmp_path).X.shape == (8, 13)
     assert datasets.load("toy", 3, part="test", data_dir=tmp_path).X.shape == (3, 13)
-    with pytest.raises(DataError, match=r"toy: n = 9: the test set has 8 rows"):
-        datasets.load("toy", 9, part="test", data_dir=tmp_path)
+    for n in (9, 1.5):
+        refused(
+            lambda n=n: datasets.load("toy", n, part="test", data_dir=tmp_path),
+            f"toy: n = {n}: the test set has 8 rows",
+        )
 
 
 @pytest.mark.parametrize(
@@ -63,6 +66,14 @@ def test_the_test_part(toy_registry, tmp_path):
 )
 def test_sizes_that_cannot_be(toy_registry, tmp_path, n, words):
     refused(lambda: datasets.load("toy", n, data_dir=tmp_path), f"toy: n = {n}: ", words)
+
+
+def test_only_a_users_rows_can_be_put_into_another_order(toy_registry, tmp_path):
+    datasets.register_file("mine", put(tmp_path / "mine", FILES["small"]))
+    for name in ("toy", "mine"):
+        with pytest.raises(DataError, match="one class only") as caught:
+            datasets.load(name, 1, data_dir=tmp_path)
+        assert ("random order" in str(caught.value)) == (name == "mine")
 
 
 def test_names(toy_registry, tmp_path):
@@ -201,7 +212,12 @@ def test_a_file_of_ones_own(toy_registry, tmp_path):
     assert data.y.tolist() == [-1, 1, -1]
     assert data.provenance["sha256"] == sha(path.read_bytes())
     assert data.provenance["files"] == ["mine.libsvm"]
-    assert datasets.load("my data").X.shape == (4, 5)
+    whole = datasets.load("my data")
+    assert whole.X.shape == (4, 5)
+    whole.X.data *= 10
+    whole.y[:] = 0
+    assert rows_of(datasets.load("my data", 3)) == rows_of(data), "arrays that a caller changes are its own"
+    assert datasets.load("my data").y.tolist() == [-1, 1, -1, 1]
     assert datasets.resolve_size("my data") == 4
     assert list(datasets.fetch("my data").files.values()) == [path]
     with pytest.raises(DataError, match=r"my data: n = 5: \S+mine\.libsvm has 4 rows"):
@@ -237,10 +253,17 @@ def test_the_test_file_has_the_columns_of_the_training_file(toy_registry, tmp_pa
     path, tested = put(tmp_path / "mine", "0 3:1\n1 1:1\n"), put(tmp_path / "test", "1 1:1\n0 2:1\n")
     datasets.register_file("mine", path, labels={0: -1, 1: 1}, test=tested)
     assert datasets.load("mine", part="test").X.shape == (2, 3)
+    key = datasets.content_key("mine", part="test")
+    put(path, "0 5:1\n1 1:1\n")
+    assert datasets.content_key("mine", part="test") != key
+    put(path, "0 3:1\n1 1:1\n")
+    assert datasets.content_key("mine", part="test") == key
     put(tested, "1 1:1\n0 4:1\n")
     refused(lambda: datasets.load("mine", part="test"), f"{tested}:2: ", "4")
     refused(lambda: datasets.register_file("mine", path, labels={0: 1, 1: 1}), "labels: ")
     refused(lambda: datasets.register_file("mine", path, labels={"a": 1, "b": -1}), "labels: 'a' is a text")
+    by_text = {"labels": {"a": 1, "b": -1}, "test": tested}
+    refused(lambda: datasets.register_file("mine", tmp_path / "a.csv", **by_text), "labels: 'a' is a text")
     refused(lambda: datasets.register_file("mine", path, format="xls"), "format: must be one of libsvm")
 
 
@@ -251,9 +274,15 @@ def test_the_columns_of_a_test_table_are_in_the_same_order(toy_registry, tmp_pat
         for names in ("u,v", "V,U", "5,6"):  # a table without a header has no names
             put(tested, f"{names},{1 if names == '5,6' and label == 'last' else 'y'}\n7,8,1\n5,6,-1\n")
             assert datasets.load("mine", part="test").X.tolist()[-2:] == [[7, 8], [5, 6]]
-        put(tested, "v,u,y\n7,8,1\n5,6,-1\n")
-        said = f"{tested}:1: has the columns of {path} in another order"
-        refused(lambda: datasets.load("mine", part="test"), said)
+        for names, moved in (("v,u,y", "u"), ("w,u,y", "u"), ("v,w,y", "v"), ("y,v,u", "u")):
+            put(tested, f"{names}\n1,8,1\n-1,6,-1\n")
+            said = f"{tested}:1: column '{moved}' is in another place in {path}"
+            refused(lambda: datasets.load("mine", part="test"), said)
+    put(tested, "y,u,v\n1,8,1\n-1,6,-1\n")
+    assert datasets.load("mine", part="test").X.tolist() == [[8, 1], [6, -1]], "a label is found by its name"
+    datasets.register_file("mine", path, test=tested)
+    refused(lambda: datasets.load("mine", part="test"), f"{tested}:1: column 'u' is in another place")
+    datasets.register_file("mine", path, test=tested, label="y")
     put(tested, "u,v,y\n7,8,1\n5,6,0\n")
     said = "label '0' where -1 or 1 was expected; the key 'labels' maps others, such as {0: -1, 1: 1}; "
     refused(
@@ -293,5 +322,11 @@ def test_keys_need_no_data_and_change_with_it(toy_registry, tmp_path):
     assert toy_registry.seen == []
     assert len(set(keys)) == len(keys)
     assert datasets.content_key("toy", 21) == keys[0], "a paper's size is that of its file"
+    texts = set()
+    for sign in (-1, 1):
+        entry = datasets.register_file("mine", path, labels={1234567: sign, 1234568: -sign})
+        texts.add(entry.rules)
+    assert len(texts) == 2
+    datasets.register_file("mine", path)
     path.write_bytes(FILES["large"])
     assert datasets.content_key("mine", 20) not in keys

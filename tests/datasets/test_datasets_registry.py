@@ -119,3 +119,15 @@ def test_every_entry_can_be_fetched_and_read():
                 assert (form.reader or entry.reader) in {**READERS, **READERS_APART}
                 known = form.sha256 or file.between or file.rows
                 assert known, f"{entry.name}/{file.name}: nothing to judge it by"
+
+
+def test_the_sizes_that_train_on_test_rows_are_known():
+    joined = {entry.name: entry for entry in registry().downloaded.values() if entry.test}
+    found = {
+        (name, part)
+        for name, entry in joined.items()
+        for part in entry.subsets
+        if entry.trains_on_test_rows(entry.parts[part].rows)
+    }
+    assert found == {(name, "whole") for name in ("rcv1-ccat", "rcv1-c11", "arxiv-astro-ph", "kdd04-physics")}
+    assert joined["kdd04-physics"].trains_on_test_rows(40_001)

@@ -367,6 +367,9 @@ def _test(entry: WholeExperiment, own: Mapping[str, OwnData], largest: int) -> H
                 datasets.content_key(named, test.rows, part="test" if test.dataset is None else "train")
             except datasets.DataError as error:
                 raise Fault((), str(error)) from error
+            known = datasets.describe(named) if test.dataset is None else None
+            if isinstance(known, datasets.DownloadedEntry) and known.trains_on_test_rows(largest):
+                raise Fault((), f"{named}: the training set of {largest} rows holds test examples")
         elif test.dataset is None and own[named].test is None:
             raise Fault((), f"give a dataset, or datasets.{named}.test: {named!r} has no test file")
     return test

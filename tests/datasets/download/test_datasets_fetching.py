@@ -112,6 +112,14 @@ def test_a_file_without_checksum_is_refused(site, lines, what):
     assert what in " ".join(fetched.missing["middle"])
 
 
+def test_a_file_is_compared_with_neighbours_that_come_later(site):
+    site.serve(b"".join([MIDDLE[0], b"+1 13:1\n", *MIDDLE[2:]]), "/middle")
+    entry = neighbours(site)
+    ensure_file(entry, "middle", site.folder, network=site.network)
+    fetched = fetch_entry(entry, site.folder, network=site.network)
+    assert "its rows are not among those of large" in " ".join(fetched.missing["middle"])
+
+
 def said_by(child):
     """Wait for a fetch; return the last line of its error, or its output."""
     out, err = child.communicate(timeout=60)

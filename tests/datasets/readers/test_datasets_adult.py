@@ -1,12 +1,16 @@
 """The census reader, its encoder, and the comparison with another encoding."""
 
+import json
+
 import numpy as np
 import pytest
-from datasets_support import put, refused
+from datasets_support import make_entry, put, refused, sha, toy_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import sparse
-from svmrepro.datasets.adult_against_a9a import compare_columns
+from svmrepro.datasets import adult_against_a9a, write_libsvm
+from svmrepro.datasets.adult_against_a9a import compare_columns, compare_encoding
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.readers.adult import (
     MISSING,
@@ -16,6 +20,7 @@ from svmrepro.datasets.readers.adult import (
     quintile_edges,
     read_adult,
 )
+from svmrepro.datasets.registry import Registry
 
 
 def line(age=30, country="Peru", label="<=50K", **other):
@@ -135,3 +140,23 @@ def test_the_comparison_finds_a_flipped_bit_and_a_flipped_label(tmp_path):
     assert table[-1]["note"] == "2 rows differ"
     with pytest.raises(ValueError, match="10 rows against 9"):
         compare_columns(encoder, records, ExampleSet(sparse.csr_matrix(X[:9]), y[:9]), "twins")
+
+
+def test_the_comparison_needs_a9a_itself_although_our_encoding_may_stand_in_for_it(tmp_path, monkeypatch):
+    records = records_of(tmp_path)
+    raw = (tmp_path / "adult.data").read_bytes()
+    X = AdultEncoder.fit(records).encode(records)
+    write_libsvm(tmp_path / "a9a", X, records.y)
+    encoded = (tmp_path / "a9a").read_bytes()
+    mirror, host = tmp_path / "mirror", "http://127.0.0.1:9"
+    contents = {"adult.data": raw, "adult.test": raw, "a9a": encoded, "a9a.t": encoded}
+    for name, content in contents.items():
+        put(mirror / "toy" / name, content)
+    files = [toy_file(content, f"{host}/{name}", name=name) for name, content in contents.items()]
+    stand_in = {"file": "adult.data", "bytes": len(raw), "sha256": sha(raw), "reader": "uci-adult"}
+    forms = [{"bytes": len(encoded), "sha256": sha(encoded)}, stand_in]
+    files[2] = f"a9a: {json.dumps({'rows': 10, 'forms': forms, 'sources': [f'{host}/adult.data']})}"
+    entry = replace(make_entry("\n".join(files), subsets="[a9a]\n    test: a9a.t"), features=X.shape[1])
+    monkeypatch.setattr(adult_against_a9a, "registry", lambda: Registry({"adult": entry}, {}))
+    table = compare_encoding(tmp_path / "data", mirror)
+    assert len(table) == 2 * 15 and all(row["rows_agreeing"] == row["rows"] == 10 for row in table)

@@ -69,6 +69,13 @@ def test_what_is_refused(tmp_path, text, line, words):
     refused(lambda: read_libsvm(path, features=123), f"{path}:{line}: ", words)
 
 
+@pytest.mark.parametrize("features", [None, 3_000_000_000])
+def test_an_index_beyond_32_bits_is_refused(tmp_path, features):
+    path = put(tmp_path / "file", GOOD + "+1 1:1 2500000000:1\n")
+    said = "index 2500000000 is out of range 1 to 2147483647"
+    refused(lambda: read_libsvm(path, features=features), f"{path}:3: ", said)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -116,6 +123,13 @@ def test_what_is_written_is_read_back_bit_for_bit(tmp_path, rows, seed):
         data = read_libsvm(path, features=400)
         assert np.array_equal(data.X.toarray(), X)
         assert np.array_equal(data.y, y)
+
+
+@pytest.mark.parametrize("value", [1e200, -np.inf, np.nan])
+def test_values_that_cannot_be_read_back_are_not_written(tmp_path, value):
+    path = tmp_path / "file"
+    refused(lambda: write_libsvm(path, np.array([[0.0, value]]), np.array([1.0])), f"{path}: ", "1e+150")
+    assert not path.exists()
 
 
 def test_more_lines_than_are_read_at_once(tmp_path):

@@ -207,6 +207,10 @@ PRBEP = {"measures": ["prbep"]}
         ({**PRBEP, "test": {"dataset": "adlut"}}, ".test.dataset: unknown data set 'adlut'"),
         ({**PRBEP, "dataset": "connect-4"}, ".test: connect-4: the set has no test part"),
         ({**PRBEP, "dataset": "adult", "test": {"rows": 99_999}}, ".test: adult: n = 99999"),
+        (
+            {**PRBEP, "dataset": "kdd04-physics", "sizes": [40_001]},
+            ".test: kdd04-physics: the training set of 40001 rows holds test examples",
+        ),
         ({**SEEN, "encoding": "standardised"}, ".measures: encodings are made of training rows"),
     ],
 )
