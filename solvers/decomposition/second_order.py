@@ -108,13 +108,7 @@ from svmrepro.solvers.decomposition._gradient_reconstruction import (
 )
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows, subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import build_screen
-from svmrepro.solvers.decomposition._pair_state import (
-    ROUNDING,
-    STATE,
-    allocate,
-    in_original_order,
-    look,
-)
+from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, allocate, in_original_order, look
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     NEARLY,
@@ -508,10 +502,7 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
         iterations=int(scalars.steps),
         kernel_evaluations=entries,
         cpu_seconds=run.helped,
-        work={
-            "nonzeros": int(cache.counts.touched),
-            "gradient_updates": int(scalars.updates),
-        },
+        work={"nonzeros": int(cache.counts.touched), "gradient_updates": int(scalars.updates)},
         info={
             "cache_hits": float(cache.counts.hits),
             "cache_misses": float(cache.counts.misses),

@@ -62,9 +62,7 @@ def make_config(folder: Path, experiments: Collection[str] = tuple(EXPERIMENTS),
 
 
 def records(
-    config: Config,
-    name: str,
-    flagged: Callable[[str, int, int], bool] = lambda contender, n, repeat: False,
+    config: Config, name: str, flagged: Callable[[str, int, int], bool] = lambda contender, n, repeat: False
 ) -> Lines:
     """Return the lines of one experiment: power laws with 3 % of noise, chunking up to its memory limit."""
     experiment = config.papers[PAPER].experiments[name]

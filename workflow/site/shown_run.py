@@ -32,14 +32,7 @@ from svmrepro.workflow.judgement.claims import (
     VERDICTS,
 )
 from svmrepro.workflow.number_text import plural, signed
-from svmrepro.workflow.site.records import (
-    Record,
-    json_object,
-    nested,
-    packed_records,
-    read_text,
-    run_records,
-)
+from svmrepro.workflow.site.records import Record, json_object, nested, packed_records, read_text, run_records
 from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records

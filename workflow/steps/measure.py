@@ -126,9 +126,7 @@ class Measurer:
             test=test,
             instructions=self._instructions,
             matrix=partial(
-                self._matrices.of,
-                examples=(instance.n, instance.sample),
-                permutation=instance.permutation,
+                self._matrices.of, examples=(instance.n, instance.sample), permutation=instance.permutation
             ),
             present=self._present,
         )

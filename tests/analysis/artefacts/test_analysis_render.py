@@ -46,13 +46,7 @@ def rows_in(html):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [
-        (0.0071234, "0.00712"),
-        (20711.3, "20,700"),
-        (0, "0"),
-        (3.7e-12, "3.70e-12"),
-        (999.6, "1,000"),
-    ],
+    [(0.0071234, "0.00712"), (20711.3, "20,700"), (0, "0"), (3.7e-12, "3.70e-12"), (999.6, "1,000")],
 )
 def test_three_significant_digits(value, text):
     assert significant(value) == text

@@ -228,11 +228,7 @@ def _options(contender: Contender) -> str:
 
 
 def _row(
-    reading: ScoredReading,
-    chosen: Sequence[str],
-    others: Sequence[str],
-    shared: Sequence[str],
-    within: float,
+    reading: ScoredReading, chosen: Sequence[str], others: Sequence[str], shared: Sequence[str], within: float
 ) -> dict[str, Cell]:
     cells = {"reading": prose(reading.contender.label), "options": prose(_options(reading.contender))}
     if reading.longest is not None:
