@@ -19,6 +19,7 @@ from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
 from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers
 from svmrepro.workflow.configuration.callers_folder import expanded
+from svmrepro.workflow.configuration.loading import Layer
 from svmrepro.workflow.configuration.model import (
     DEFAULT_SCALE,
     Artefact,
@@ -54,7 +55,7 @@ RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 DEFAULT_EPS = 1e-3
 
 
-def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Config:
+def load(overrides: Sequence[Layer], folder: Path) -> Config:
     """Do the work of :func:`svmrepro.workflow.configuration.loading.load_config`."""
     given = Layers()
     for origin, layer in overrides:

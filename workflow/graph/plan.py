@@ -37,6 +37,7 @@ from svmrepro.workflow.configuration import (
 )
 from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.jobs import Job, jobs
+from svmrepro.workflow.configuration.loading import Layer
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError, cause
@@ -60,11 +61,7 @@ class Plan:
     #: The plan of the command of ``svmrepro`` that runs in this process, if there is one.
     current: Plan | None = None
 
-    def __init__(
-        self,
-        overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]],
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, overrides: Mapping[str, Any] | Sequence[Layer], folder: Path | None = None) -> None:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own_data_sets(self.config)
@@ -427,11 +424,11 @@ def makes_files(arguments: Sequence[str]) -> bool:
     return not any(value and _TELLING.fullmatch(name) for name, value in vars(given).items())
 
 
-def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[tuple[str, Mapping[str, Any]]]:
+def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[Layer]:
     """Separate the files whose settings Snakemake has merged, so that messages name a value's file."""
     from snakemake.common.configfile import load_configfile
 
-    layers: list[tuple[str, Mapping[str, Any]]] = []
+    layers: list[Layer] = []
     for file in reversed(list(files)):
         same, settings = apart(settings, load_configfile(file))
         layers.insert(0, (os.path.relpath(file), same))
