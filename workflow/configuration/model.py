@@ -21,6 +21,9 @@ import msgspec
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 
+#: The folder of the project's files: the clone, or the installed package.
+ROOT = Path(__file__).resolve().parent.parent.parent
+
 # Integers stay integers: limits enter the keys of measured rows as they are written.
 Number = int | float
 
@@ -259,7 +262,7 @@ class Config:
 
 def config_dir() -> Path:
     """Return the project's folder ``config/``."""
-    return Path(__file__).resolve().parent.parent.parent / "config"
+    return ROOT / "config"
 
 
 def scales(folder: Path | None = None) -> set[str]:
@@ -270,13 +273,12 @@ def scales(folder: Path | None = None) -> set[str]:
 
 def home() -> Path:
     """Return the root of the clone; the current folder if the package is installed without one."""
-    root = config_dir().parent
-    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+    return ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()
 
 
 def as_called(text: str) -> str:
     """Return a text with its commands as they can be called: without a clone, there is no ``./run``."""
-    if home() == config_dir().parent:
+    if home() == ROOT:
         return text
     for program in ("pip", "pytest"):
         text = text.replace(f"./run {program} ", f"{program} ")

@@ -26,6 +26,7 @@ from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.archives import run_folder
 from svmrepro.workflow.configuration import (
+    ROOT,
     Artefact,
     Config,
     config_dir,
@@ -50,7 +51,7 @@ from svmrepro.workflow.measurement.data_sets import check_own_data_sets, registe
 RULES = frozenset(
     name
     for pattern in ("workflow/Snakefile", "workflow/rules/*.smk")
-    for file in config_dir().parent.glob(pattern)
+    for file in ROOT.glob(pattern)
     for name in re.findall(r"^rule (\w+):", file.read_text(encoding="utf-8"), re.MULTILINE)
 )
 
@@ -130,12 +131,12 @@ class Plan:
     def steps(self) -> dict[str, str]:
         """The beginning of each step's command line, quoted for a shell."""
         python, config = quote(sys.executable), quote(str(self.file))
-        source = config_dir().parent / "workflow" / "from_source.py"
+        source = ROOT / "workflow" / "from_source.py"
         installed = getattr(sys.modules["svmrepro"], "__spec__", None) is not None
         if self._in_conda():
             python, installed = "python", False
         call = f"{python} -m svmrepro.workflow.steps." if installed else f"{python} {quote(str(source))} "
-        names = [file.stem for file in (config_dir().parent / "workflow" / "steps").glob("*.py")]
+        names = [file.stem for file in (ROOT / "workflow" / "steps").glob("*.py")]
         return {name: f"{call}{name} --config {config}" for name in names}
 
     def _in_conda(self) -> bool:
@@ -152,15 +153,13 @@ class Plan:
     @cached_property
     def report_files(self) -> list[str]:
         """Captions and stylesheet of the report."""
-        return _shown((config_dir().parent / "workflow" / "report").iterdir())
+        return _shown((ROOT / "workflow" / "report").iterdir())
 
     @property
     def report_text(self) -> str:
         """The text of the report's first page, with the verdicts once they exist."""
         made = paths.report_text(self.config)
-        return str(
-            made.absolute() if made.is_file() else config_dir().parent / "workflow/report/workflow.rst"
-        )
+        return str(made.absolute() if made.is_file() else ROOT / "workflow/report/workflow.rst")
 
     @cached_property
     def stylesheet(self) -> str:
@@ -385,7 +384,7 @@ class Plan:
 
         The error may suggest one of the other ``commands``.
         """
-        if name == "reference" and home() != config_dir().parent:
+        if name == "reference" and home() != ROOT:
             raise StepError("reference: needs a clone of the repository, whose reference it replaces")
         if name == "compare":
             paths.against(self.config)

@@ -14,13 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from svmrepro.workflow.configuration import as_called, callers_folder, config_dir, paths
+from svmrepro.workflow.configuration import ROOT, as_called, callers_folder, config_dir, paths
 from svmrepro.workflow.configuration.loading import Layer
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.running.single_options import refuse_repeated
-
-#: The project's files, wherever the command is called.
-ROOT = config_dir().parent
 
 STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 
