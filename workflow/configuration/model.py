@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import atomic_write
 
 #: The folder of the project's files: the clone, or the installed package.
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -295,13 +294,8 @@ def dump_config(config: Config) -> str:
     return json.dumps(msgspec.to_builtins(config, enc_hook=str)) + "\n"
 
 
-def write_config(config: Config, path: Path) -> None:
-    """Write a configuration as JSON for the steps."""
-    atomic_write(path, dump_config(config))
-
-
 def read_config(path: str | os.PathLike[str]) -> Config:
-    """Read what :func:`write_config` wrote; a file that cannot be read raises a StepError."""
+    """Read the text of :func:`dump_config` from a file; one that cannot be read raises a StepError."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         # JSON has no integer keys, and msgspec's reader no infinity.
