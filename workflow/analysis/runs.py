@@ -38,6 +38,9 @@ NO_DATA = re.compile(r"((?:test set: )?data set \S+ (?:is )?not available): (?:(
 NOT_INSTALLED = re.compile(r"not installed: (\S+)")
 """Prefix of a reason *not run* for a peer solver whose package is missing; it names the package."""
 
+LOWER_BOUNDS = ("certificate.dual", "certificate.relaxed")
+"""Columns with lower bounds of the optimum."""
+
 UNREPORTED = ("iterations", "kernel_evaluations")
 """Counts that a package may not report; the journal then has 0."""
 

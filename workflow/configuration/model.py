@@ -23,7 +23,7 @@ from svmrepro.workflow.errors import StepError
 #: The folder of the project's files: the clone, or the installed package.
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Integers stay integers: limits enter the keys of measured rows as they are written.
+# Integers stay integers, as they are written: limits enter the keys of measured rows.
 Number = int | float
 
 #: Version of how time is measured (docs/timing.md). Raise it when seconds from before and after the change
