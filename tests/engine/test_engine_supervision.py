@@ -116,7 +116,7 @@ def test_the_step_goes_on_with_the_others_and_has_one_thread_whatever_it_inherit
     ended = ran(*command, cwd=tmp_path, env=inherited)
     assert ended.returncode == 0, ended.stderr
     assert f"{EXPERIMENT}: engine_solvers:dying on n = 20: error (ended its process (exit" in ended.stderr
-    lines = {line["contender"]: line for line in journal(config).read_lines()}
+    lines = {line["contender"]: line for line in journal(config).valid_lines()}
     found = {name: (line["status"], line["reason"]) for name, line in lines.items()}
     assert found == {"dying": ("error", "ended its process (exit code 3)"), "good": ("optimal", None)}
     assert lines["good"]["iterations"] == 2  # which stands for the limits of two libraries

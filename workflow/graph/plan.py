@@ -197,7 +197,7 @@ class Plan:
         return str(paths.marker(self.config, dataset))
 
     @cached_property
-    def sources(self) -> str:
+    def sources_fingerprint(self) -> str:
         """Fingerprint of the data sources and of the code that reads them."""
         return fingerprints.step_fingerprint("steps.fetch") + fingerprints.registry_fingerprint()
 
@@ -319,7 +319,7 @@ class Plan:
         own = self.target(paper, first.name)
         return own if len(artefacts) == 1 else f"{paper}-{first.form}s-from-{first.name}"
 
-    def settings_of(self, artefacts: Sequence[Artefact]) -> str:
+    def settings_fingerprint(self, artefacts: Sequence[Artefact]) -> str:
         """Hash the configuration entries of the given artefacts, including titles and captions."""
         known = ("name", "title", "caption", "kind", "experiments")
         return digest([{key: getattr(each, key) for key in known} | each.settings for each in artefacts])

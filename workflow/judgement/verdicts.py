@@ -142,7 +142,7 @@ def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:
     needed, n = _smallest_deciding_size(claim, results.numbers, finding.experiment), finding.n
     if n is not None and needed:
         n = results.paper_size(finding.experiment, n) or n
-    return replace(finding, stand_in=stand_in, below=needed if n is not None and n < needed else 0)
+    return replace(finding, stand_in=stand_in, deciding_size=needed if n is not None and n < needed else 0)
 
 
 def _smallest_deciding_size(claim: Claim, numbers: PaperNumbers, experiment: str) -> int:
@@ -340,7 +340,7 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
 
 def _finding_verdict(claim: Claim, finding: Finding) -> str:
     assert finding.interval is not None
-    if finding.below:
+    if finding.deciding_size:
         return TOO_SMALL
     return interval_verdict(claim.relation, claim.bound, finding.interval)
 
@@ -381,7 +381,7 @@ def _finding(claim: Claim, finding: Finding) -> str:
     elif interval.low != interval.high:
         text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"
         text += ", one pair" if finding.single else ""
-    text += f", below the {finding.below:,} that decide" if finding.below else ""
+    text += f", below the {finding.deciding_size:,} that decide" if finding.deciding_size else ""
     return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
 
 
