@@ -296,7 +296,7 @@ generated: {}
 downloaded:
   toy:
     {title: Toy, licence: none, citation: none, reader: libsvm, features: 2, binary: true,
-    labels: {-1: -1, 1: 1}, mirror: toy, drawn: in order, subsets: [rows],
+    labels: {-1: -1, 1: 1}, mirror: toy, subsets: [rows],
     files: {rows: {rows: 20000, bytes: BYTES, sha256: SHA, sources: ["http://127.0.0.1:9/rows"]}}}
 """
 
