@@ -1,4 +1,4 @@
-"""Paths of all files that a run makes. No other module knows the folder layout."""
+"""Paths of the files of a run that more than one module needs."""
 
 from __future__ import annotations
 

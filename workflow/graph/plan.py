@@ -136,7 +136,7 @@ class Plan:
         if self._in_conda():
             python, installed = "python", False
         call = f"{python} -m svmrepro.workflow.steps." if installed else f"{python} {quote(str(source))} "
-        names = [file.stem for file in (ROOT / "workflow" / "steps").glob("*.py")]
+        names = [file.stem for file in (ROOT / "workflow" / "steps").glob("[!_]*.py")]
         return {name: f"{call}{name} --config {config}" for name in names}
 
     def _in_conda(self) -> bool:
