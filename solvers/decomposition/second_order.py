@@ -58,7 +58,7 @@ B(1), B(2)        (i, j) and one of the latest working sets, ``first[age]`` and 
 w_1, w_2          ``slope``, ``slope2``
 Q_11, Q_22, Q_12  ``Q``, ``Q2``, ``cross``
 mu(1), mu(2)      ``ahead`` (8), ``after`` (6) in ``step_ahead``
-g^2-step          ``double_gain``
+g^2-step          ``gain_of_both``
 eta               ``_ETA``, 0.9
 ================  =============================================================================
 """
