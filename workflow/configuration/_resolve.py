@@ -19,7 +19,6 @@ from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
 from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers
 from svmrepro.workflow.configuration.callers_folder import expanded
-from svmrepro.workflow.configuration.loading import Layer
 from svmrepro.workflow.configuration.model import (
     DEFAULT_SCALE,
     Artefact,
@@ -28,6 +27,7 @@ from svmrepro.workflow.configuration.model import (
     Experiment,
     Grid,
     HeldOut,
+    Layer,
     Number,
     OwnFile,
     Paper,

@@ -10,10 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration.model import Config, config_dir
-
-#: Settings, nested as in the files, with the name of their source for messages.
-Layer = tuple[str, Mapping[str, Any]]
+from svmrepro.workflow.configuration.model import Config, Layer, config_dir
 
 
 def load_config(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -29,6 +30,9 @@ Number = int | float
 #: Version of how time is measured (docs/timing.md). Raise it when seconds from before and after the change
 #: must not be compared; all rows are then measured again. Lines without a version are of version 1.
 PROTOCOL = 1
+
+#: Settings, nested as in the files, with the name of their source for messages.
+Layer = tuple[str, Mapping[str, Any]]
 
 #: The scale whose settings are config.yaml itself.
 DEFAULT_SCALE = "default"

@@ -38,7 +38,7 @@ from svmrepro.workflow.configuration import (
 )
 from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.jobs import Job, jobs
-from svmrepro.workflow.configuration.loading import Layer
+from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError, cause

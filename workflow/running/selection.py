@@ -8,7 +8,7 @@ from typing import Any
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.workflow.configuration import Config, Contender, load_config
-from svmrepro.workflow.configuration.loading import Layer
+from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.fingerprints import solver_fingerprint

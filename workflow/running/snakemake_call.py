@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from svmrepro.workflow.configuration import ROOT, as_called, callers_folder, config_dir, paths
-from svmrepro.workflow.configuration.loading import Layer
+from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.running.single_options import refuse_repeated
 
