@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -304,7 +304,6 @@ def fetch(
     data_dir: str | Path = "data",
     mirror: str | Path | None = None,
     *,
-    sizes: Iterable[int] | None = None,
     network: Network | None = None,
 ) -> Fetched:
     """Fetch and verify the raw files of a data set; a generated set has none.
@@ -316,8 +315,6 @@ def fetch(
     data_dir, mirror
         See :func:`load`. Files are stored in ``<data_dir>/raw/<name>/``; valid ones there are not fetched
         again.
-    sizes
-        Fetch only the training files that these sizes need; by default all files of the set.
     network
         A connection with other limits, for tests.
 
@@ -331,7 +328,7 @@ def fetch(
     DatasetUnavailable
         No file could be fetched.
     DataError
-        Unknown name or size, or a folder that cannot be written.
+        Unknown name, or a folder that cannot be written.
     """
     entry = describe(name)
     if isinstance(entry, GeneratedEntry):
@@ -341,11 +338,7 @@ def fetch(
         for part in files_of:
             read_own(entry, part)
         return Fetched(name, {file.name: file for file in files_of.values()}, {})
-    files = None
-    if sizes is not None:
-        wanted = [_part(entry, n, "train")[0] for n in sizes]
-        files = {file: entry.files[file] for part in wanted for file in part.files}
-    return fetch_entry(entry, data_dir, mirror, files=files, network=network)
+    return fetch_entry(entry, data_dir, mirror, network=network)
 
 
 def content_key(

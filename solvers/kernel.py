@@ -169,14 +169,6 @@ class Kernel:
             raise ValueError("kernel polynomial: parameter 'degree' is missing")
         return getattr(cls, str(name))(**parameters)  # type: ignore[no-any-return]
 
-    def as_mapping(self) -> dict[str, object]:
-        """Return the kernel as plain data, the inverse of :meth:`from_mapping`."""
-        if self.name == "gaussian":
-            return {"name": "gaussian", "gamma": self.gamma}
-        if self.name == "polynomial":
-            return {"name": "polynomial", "degree": self.degree, "a": self.a, "c": self.c}
-        return {"name": self.name}
-
 
 def _parameters(name: object) -> frozenset[str]:
     """Return the parameters of a kernel, or raise if there is none of this name."""

@@ -16,6 +16,8 @@ MEMORY_LIMIT = "memory_limit"
 ITERATION_LIMIT = "iteration_limit"
 STALLED = "stalled"
 
+Vector = npt.NDArray[np.float64]
+
 
 class Start(NamedTuple):
     """Multipliers with the gradient there, from which a solver continues without computing it.

@@ -41,8 +41,8 @@ def writing(path: Path) -> Iterator[None]:
         raise StepError(f"cannot write {path}: {cause(error)}") from error
 
 
-def one_line(error: BaseException) -> str:
-    """Describe an error in one line: its message, or the file and the cause of an operating system error."""
+def one_line(error: BaseException | str) -> str:
+    """Describe an error, or its text, in one line; one of the operating system by its file and its cause."""
     if isinstance(error, OSError) and error.strerror:
         name = f"{os.fspath(error.filename)}: " if error.filename else _full_disk(error)
         return f"{name}{cause(error)}"

@@ -260,16 +260,14 @@ def fetch_entry(
     data_dir: str | Path,
     mirror: str | Path | None = None,
     *,
-    files: Mapping[str, FileEntry] | None = None,
     network: Network | None = None,
 ) -> Fetched:
-    """Fetch files of a data set, by default all; files that no source provides are listed as missing.
+    """Fetch the files of a data set; files that no source provides are listed as missing.
 
     If no source provides any of them, the error is a DatasetUnavailable.
     """
-    wanted = entry.files if files is None else files
     # Files with `between` come last: they are checked against their neighbours.
-    order = sorted(wanted.values(), key=lambda file: file.between is not None)
+    order = sorted(entry.files.values(), key=lambda file: file.between is not None)
     present: dict[str, Path] = {}
     missing: dict[str, tuple[str, ...]] = {}
     for file in order:

@@ -78,9 +78,7 @@ def _images(examples: Sequence[Path], labels: Path, entry: DownloadedEntry) -> E
 
 READERS_APART: Final[dict[str, Apart]] = {
     "idx": Apart(
-        _images,
-        lambda path, entry: len(read_idx(path, 3)),
-        lambda path, entry: len(read_idx(path, 1)),
+        _images, lambda path, entry: len(read_idx(path, 3)), lambda path, entry: len(read_idx(path, 1))
     ),
     "lyrl2004": Apart(
         lambda examples, labels, entry: read_documents(

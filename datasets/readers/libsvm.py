@@ -21,10 +21,7 @@ DEFAULT_LABELS: Mapping[float, float] = {-1.0: -1.0, 1.0: 1.0}
 
 
 def read_libsvm(
-    path: str | Path,
-    *,
-    features: int | None = None,
-    labels: Mapping[float, float] = DEFAULT_LABELS,
+    path: str | Path, *, features: int | None = None, labels: Mapping[float, float] = DEFAULT_LABELS
 ) -> ExampleSet:
     """Read a LIBSVM file.
 

@@ -159,7 +159,6 @@ class Described(Keys, frozen=True, kw_only=True):
     features: Count
     binary: bool = False
     labels: Mapping[Label, float | None] = {}
-    drawn: Text
     subsets: Annotated[tuple[Name, ...], Meta(min_length=1)]
     test: Name | None = None
     aliases: Mapping[Count, Count] = {}

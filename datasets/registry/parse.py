@@ -2,13 +2,13 @@
 
 Keys of a downloaded set
     ``title``, ``licence``, ``citation``; ``mirror``, its folder in a mirror; ``reader``; ``features``,
-    ``binary``, ``labels`` (label in the file -> -1 or +1); ``drawn``, a description of how training examples
-    are drawn; ``subsets``, the training sets, smallest first; ``test``, the test set; ``aliases``, size
-    printed in a paper -> rows of the file; ``files``; ``parts``; ``dense``, true for an array, false for a
-    CSR matrix; ``subset_seed``: sizes between those of ``subsets`` are drawn by the permutation of this seed
-    (:mod:`svmrepro.datasets.permutations`), in its order, or, if the subsets are files of their own, from the
-    next larger file in the file's order; without it, they are the first rows; ``obtain``, instructions for
-    files that no host gives to programs. ``subsets`` and ``test`` name files or parts.
+    ``binary``, ``labels`` (label in the file -> -1 or +1); ``subsets``, the training sets, smallest first;
+    ``test``, the test set; ``aliases``, size printed in a paper -> rows of the file; ``files``; ``parts``;
+    ``dense``, true for an array, false for a CSR matrix; ``subset_seed``: sizes between those of ``subsets``
+    are drawn by the permutation of this seed (:mod:`svmrepro.datasets.permutations`), in its order, or, if
+    the subsets are files of their own, from the next larger file in the file's order; without it, they are
+    the first rows; ``obtain``, instructions for files that no host gives to programs. ``subsets`` and
+    ``test`` name files or parts.
 
 Keys of a part, a training or test set that is not a single file
     ``examples``, a file, or a list of files that are concatenated; ``labels``, the label file, for formats

@@ -96,11 +96,7 @@ def _rows_and_error(problem: Problem) -> tuple[Panel, float]:
     if not error <= _MOST_ERROR:
         return rounded
     scaled = np.ascontiguousarray(X, dtype=np.float32)
-    own: Tiles = panel.tiles._replace(
-        values=values[:0],
-        singles=in_tiles(scaled),
-        scaled=scaled,
-    )
+    own: Tiles = panel.tiles._replace(values=values[:0], singles=in_tiles(scaled), scaled=scaled)
     return panel._replace(tiles=own), error
 
 

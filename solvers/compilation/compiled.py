@@ -21,11 +21,7 @@ from svmrepro.solvers.source_code import fingerprint_all
 
 
 def compiled(
-    *signatures: Any,
-    overflows: bool = False,
-    choice: bool = False,
-    argument: bool = False,
-    **options: Any,
+    *signatures: Any, overflows: bool = False, choice: bool = False, argument: bool = False, **options: Any
 ) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function and caches the machine code on disk.
 

@@ -34,14 +34,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.quadratic_programs import plane_qp
+from svmrepro.solvers.solution import Vector
 
 _CHUNK = 32  # planes in one array
 _NOTHING = 1e-15  # an increase below this share of the bound is no progress
 PATIENCE = 50  # iterations without progress before a run is stuck
 _FIRST_CAPACITY = 64
 _ROUNDING = 2.0**-53
-
-Vector = npt.NDArray[np.float64]
 
 
 class Planes:

@@ -12,9 +12,7 @@ import numpy.typing as npt
 from svmrepro.solvers.cutting_planes._planes import Planes
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import SlicedPasses, Weights
-from svmrepro.solvers.solution import Solution
-
-Vector = npt.NDArray[np.float64]
+from svmrepro.solvers.solution import Solution, Vector
 
 _ROUNDING = 2.0**-53
 _A_SCORE, _A_MOVE = 4.0, 4.0  # rounding errors in computing a score, and in moving it

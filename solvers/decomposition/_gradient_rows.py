@@ -319,16 +319,7 @@ def _subtract_sum(G, k, changes, row, first, mirrored, shared):
 
 
 SUMS = types.UniTuple(types.int64, 3)(
-    VECTOR,
-    STORE,
-    PANEL,
-    *CALLS,
-    types.int64[::1],
-    VECTOR,
-    types.int64,
-    types.int64,
-    types.int64,
-    VECTOR,
+    VECTOR, STORE, PANEL, *CALLS, types.int64[::1], VECTOR, types.int64, types.int64, types.int64, VECTOR
 )
 
 

@@ -16,13 +16,7 @@ from svmrepro.solvers.caches.feature_columns import PANEL
 from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.decomposition._fixed_gradient import begin, recall
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
-from svmrepro.solvers.decomposition._pair_state import (
-    CALLS,
-    STATE,
-    clipped,
-    place,
-    room,
-)
+from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, clipped, place, room
 from svmrepro.solvers.decomposition._planned_step import best_exact, offered, remember, step_ahead
 from svmrepro.solvers.decomposition._shrinking import mark_leavers
 from svmrepro.solvers.decomposition.threads.divided_passes import complete, fetch_rows, find_partner, move

@@ -376,9 +376,5 @@ def finish(run: ReadingRun, status: str) -> Solution:
     solution, past = second_order.finish(run, status), run.past.scalars
     if not run.state.scalars.planned_steps:
         return solution
-    info = {
-        **solution.info,
-        "longest_planned": float(past.longest),
-        "shortest_planned": float(past.shortest),
-    }
+    info = {**solution.info, "longest_planned": float(past.longest), "shortest_planned": float(past.shortest)}
     return dataclasses.replace(solution, info=info)

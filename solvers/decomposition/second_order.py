@@ -58,7 +58,7 @@ B(1), B(2)        (i, j) and one of the latest working sets, ``first[age]`` and 
 w_1, w_2          ``slope``, ``slope2``
 Q_11, Q_22, Q_12  ``Q``, ``Q2``, ``cross``
 mu(1), mu(2)      ``ahead`` (8), ``after`` (6) in ``step_ahead``
-g^2-step          ``double_gain``
+g^2-step          ``gain_of_both``
 eta               ``_ETA``, 0.9
 ================  =============================================================================
 """
@@ -108,13 +108,7 @@ from svmrepro.solvers.decomposition._gradient_reconstruction import (
 )
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows, subtract_sums
 from svmrepro.solvers.decomposition._pair_selection import build_screen
-from svmrepro.solvers.decomposition._pair_state import (
-    ROUNDING,
-    STATE,
-    allocate,
-    in_original_order,
-    look,
-)
+from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, allocate, in_original_order, look
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
     NEARLY,
@@ -508,10 +502,7 @@ def finish(run: SecondOrderRun, status: str) -> Solution:
         iterations=int(scalars.steps),
         kernel_evaluations=entries,
         cpu_seconds=run.helped,
-        work={
-            "nonzeros": int(cache.counts.touched),
-            "gradient_updates": int(scalars.updates),
-        },
+        work={"nonzeros": int(cache.counts.touched), "gradient_updates": int(scalars.updates)},
         info={
             "cache_hits": float(cache.counts.hits),
             "cache_misses": float(cache.counts.misses),

@@ -35,17 +35,14 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.linear._coordinate_steps import ALPHA, STORAGES, SweepState, select, sums, sweep, table
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.sliced_passes import SlicedPasses
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Vector
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
-
-Vector = npt.NDArray[np.float64]
 
 _REACH = 1.6  # the first check is made when the estimate is below this times the allowed gap
 _LEAST, _MOST = 0.1, 0.9  # the estimate falls by at least and at most this before the next check

@@ -59,10 +59,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from svmrepro.solvers.passes.counted_products import CountedProducts, Vector, prepare
+from svmrepro.solvers.passes.counted_products import CountedProducts, prepare
 from svmrepro.solvers.passes.sliced_passes import Weights
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution
+from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Vector
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 

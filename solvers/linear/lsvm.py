@@ -55,10 +55,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
-from svmrepro.solvers.passes.counted_products import CountedProducts, Vector, prepare
+from svmrepro.solvers.passes.counted_products import CountedProducts, prepare
 from svmrepro.solvers.passes.sliced_passes import Weights
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution
+from svmrepro.solvers.solution import MEMORY_LIMIT, OPTIMAL, STALLED, Solution, Vector
 
 __all__ = ["advance", "finish", "objective", "prepare", "start", "steps"]
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.passes.row_passes import passes_of
 from svmrepro.solvers.problem import Problem
+from svmrepro.solvers.solution import Vector
 from svmrepro.solvers.storage.row_products import rows_of
-
-Vector = npt.NDArray[np.float64]
 
 
 def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:

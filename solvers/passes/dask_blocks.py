@@ -21,10 +21,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from svmrepro.solvers.solution import Vector
 from svmrepro.solvers.storage.blocks import Blocks, loaded, product, transposed_product
 
-Vector = npt.NDArray[np.float64]
 Loader = str | os.PathLike[str] | Callable[[], Any]
 
 

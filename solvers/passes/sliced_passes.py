@@ -11,12 +11,10 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from svmrepro.solvers.passes import row_passes
 from svmrepro.solvers.passes.dask_blocks import Spread
 from svmrepro.solvers.passes.row_threads import RowThreads
-
-Vector = npt.NDArray[np.float64]
+from svmrepro.solvers.solution import Vector
 
 #: Takes a part's number, and a block with its first and last row; returns entries read, and violators found.
 Visit: TypeAlias = Callable[[int, row_passes.Block, int, int], tuple[int, int]]

@@ -379,9 +379,7 @@ def after_pass(state, store, dots, transform, products, update, total, tol):
     return verdict
 
 
-@compiled(
-    types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64),
-)
+@compiled(types.int64(STATE, STORE, *CALLS, types.float64, types.int64, types.int64))
 def passes(state, store, dots, transform, products, update, total, tol, slice_work, step_limit):
     """Run the main routine until done, or until a slice or the step limit is used up."""
     scalars, n = state.scalars, state.y.size

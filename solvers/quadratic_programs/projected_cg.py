@@ -257,9 +257,7 @@ def close_line(qp, tolerance):
     return False
 
 
-@compiled(
-    types.int64(CHUNK_QP, types.float64, types.boolean, types.boolean, types.int64, types.int64),
-)
+@compiled(types.int64(CHUNK_QP, types.float64, types.boolean, types.boolean, types.int64, types.int64))
 def solve_face(qp, tolerance, bends, whole, slice_entries, step_limit):
     """Run CG steps until the relative gain of one is below ``tolerance``, or a slice is used up.
 

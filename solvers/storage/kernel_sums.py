@@ -91,13 +91,7 @@ def total_of(storage: str, kernel_name: str, store: Any) -> Any:
 
 @compiled(
     types.UniTuple(types.int64, 2)(
-        STORE,
-        types.FunctionType(UPDATE),
-        MEMBERS,
-        VECTOR,
-        types.int64,
-        types.int64,
-        VECTOR,
+        STORE, types.FunctionType(UPDATE), MEMBERS, VECTOR, types.int64, types.int64, VECTOR
     ),
 )
 def fold(store, update, members, coefficients, at, work, weights):

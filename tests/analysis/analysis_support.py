@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import measurement
-from svmrepro.workflow.configuration import Config, Contender, Experiment, load_config, paths
-from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.configuration import Config, Contender, Experiment, dump_config, load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.journal.journal_line import dump_lines
@@ -62,9 +61,7 @@ def make_config(folder: Path, experiments: Collection[str] = tuple(EXPERIMENTS),
 
 
 def records(
-    config: Config,
-    name: str,
-    flagged: Callable[[str, int, int], bool] = lambda contender, n, repeat: False,
+    config: Config, name: str, flagged: Callable[[str, int, int], bool] = lambda contender, n, repeat: False
 ) -> Lines:
     """Return the lines of one experiment: power laws with 3 % of noise, chunking up to its memory limit."""
     experiment = config.papers[PAPER].experiments[name]
@@ -169,7 +166,7 @@ def solved(base: Mapping[str, Any], seconds: float, iterations: int, **certifica
 
 def write_records(config: Config, lines: Mapping[str, Lines], paper: str = PAPER) -> None:
     """Write lines to the files that the analysis reads: all those of an experiment in its first job's."""
-    write_config(config, config.results_dir / "config.json")
+    atomic_write(config.results_dir / "config.json", dump_config(config))
     for name, found in lines.items():
         first, *others = paths.job_files(config, paper, name)
         atomic_write(first, dump_lines(found))

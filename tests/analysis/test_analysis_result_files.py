@@ -3,13 +3,12 @@
 import pytest
 from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, Group, MeasuredRun
 from svmrepro.workflow.comparison.paired_runs import ratios
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.judgement.claims import CLAIM_COLUMNS, CLAIM_FORM
+from svmrepro.workflow.judgement.claims import read_verdicts
 from svmrepro.workflow.steps import closing
 
 RUN = {
@@ -28,7 +27,7 @@ READERS = {
     "run": (RUN, lambda path: read_runs([path])),
     "fit": (FIT, lambda path: read_fits([path])),
     "ratio": (RATIO, lambda path: read_ratios([path])),
-    "claim": (CLAIM, lambda path: read_rows(path, CLAIM_COLUMNS, CLAIM_FORM)),
+    "claim": (CLAIM, read_verdicts),
 }
 
 

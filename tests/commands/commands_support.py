@@ -6,13 +6,13 @@ from pathlib import Path
 
 from forked import forked
 from svmrepro.workflow.commands.main import entry
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import ROOT
 
 ENGINE = Path(__file__).resolve().parent.parent / "engine"
 sys.path.append(str(ENGINE))  # for its small configurations
 
 #: The clone's compiled code, because a folder without any would have to compile some first.
-COMPILED = {"NUMBA_CACHE_DIR": str(config_dir().parent / ".numba")}
+COMPILED = {"NUMBA_CACHE_DIR": str(ROOT / ".numba")}
 
 
 def environment(**more):

@@ -8,10 +8,8 @@ from pathlib import Path
 from snakemake.sourcecache import GithubFile
 from support import ran
 from svmrepro.workflow import from_source
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import ROOT
 from svmrepro.workflow.graph.plan import layers_of
-
-ROOT = config_dir().parent
 
 #: Runs Snakemake as if the package were not installed.
 WITHOUT = """

@@ -16,12 +16,11 @@ import pytest
 from commands_support import COMPILED, environment, svmrepro, told, words_of
 from engine_support import journal_lines, prepare, solver, tiny
 from support import ran, rows_of, unprivileged
-from svmrepro.workflow.configuration import callers_folder, config_dir
+from svmrepro.workflow.configuration import ROOT, callers_folder
 from svmrepro.workflow.measurement import channel
 from svmrepro.workflow.running.run_progress import RunProgress
 from svmrepro.workflow.running.snakemake_call import STOPPED
 
-ROOT = config_dir().parent
 TABLE = "timing-noise-linear"
 RUN = ("run", TABLE, "--configfile", "quick.yaml")
 

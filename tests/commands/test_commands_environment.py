@@ -7,9 +7,8 @@ from importlib.metadata import PackageNotFoundError, requires
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from svmrepro.workflow.configuration import config_dir
+from svmrepro.workflow.configuration import ROOT
 
-ROOT = config_dir().parent
 FILE = ROOT / "workflow" / "envs" / "svmrepro.yaml"
 
 

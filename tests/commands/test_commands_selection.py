@@ -2,7 +2,7 @@
 
 import pytest
 from commands_support import COMPILED, svmrepro
-from svmrepro.workflow.configuration import callers_folder, config_dir, load_config
+from svmrepro.workflow.configuration import ROOT, callers_folder, load_config
 from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.fingerprints import solver_fingerprint
@@ -99,8 +99,7 @@ def test_on_the_command_line_with_a_solver_of_the_callers_folder(tmp_path):
     (tmp_path / "callers_own.py").write_text("from engine_solvers import quick as fit\n")
     words = ["run", "-s", "callers_own:fit", "-d", "noise", "--scale", "smoke", "--dry-run"]
     folders = ["--config", f"results_dir={tmp_path}/results", f"figures_dir={tmp_path}/figures"]
-    clone = config_dir().parent  # to which `./run` goes
-    ended = svmrepro(clone, *words, *folders, **{callers_folder.VARIABLE: str(tmp_path)})
+    ended = svmrepro(ROOT, *words, *folders, **{callers_folder.VARIABLE: str(tmp_path)})
     assert ended.returncode == 0, ended.stderr
     assert "loglog-noise-linear" in ended.stdout and "loglog-adult-linear" not in ended.stdout
 

@@ -154,7 +154,6 @@ reader: libsvm
 features: 13
 binary: true
 labels: {-1: -1, 1: 1}
-drawn: in order
 subsets: SUBSETS
 files:
 """)

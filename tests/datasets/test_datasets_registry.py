@@ -53,7 +53,7 @@ NEW = "generated: {new: {title: t, citation: c, generator: g, features: 2}}"
         ("version: 1", "version: !!python/object/apply:os.getcwd []", "not YAML"),
         ("generated: {}", NEW.replace("new", "toy"), "toy: both downloaded and generated"),
         ("generated: {}", NEW.replace("new", "a b"), "generated: 'a b' is not a plain file name"),
-        ("drawn: in order", "drawn: a\n    aliases: {12: 11}", "aliases: no subset has 11 rows"),
+        ("binary: true", "binary: true\n    aliases: {12: 11}", "aliases: no subset has 11 rows"),
         ("{-1: -1,", "{-1: 1,", "toy.labels: {-1.0: 1.0, 1.0: 1.0} is not a mapping of labels to -1 and 1"),
         ("{-1: -1,", "{no: -1,", "toy.labels: key must be a number or text, not False"),
         ("1: 1}", "1: 1, 0: null}", "labels: texts and null are for the reader delimited"),

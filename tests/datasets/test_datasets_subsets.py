@@ -22,7 +22,6 @@ variable: toy
 features: 2
 dense: DENSE
 labels: {-1: -1, 1: 1}
-drawn: by subset_seed
 subsets: [toy]
 subset_seed: SEED
 aliases: {59: 60}
@@ -102,7 +101,6 @@ APART = one_set("""
 reader: libsvm
 features: 1
 labels: {-1: -1, 1: 1}
-drawn: by subset_seed
 subsets: [small, large]
 subset_seed: 7
 files:

@@ -93,7 +93,7 @@ except StepError as error:
     print(error)
 content = Path("journal.jsonl").read_bytes()
 assert content.endswith(b"\\n"), content[-99:]
-assert [entry["repeat"] for entry in journal.read_lines()] == list(range(made))
+assert [entry["repeat"] for entry in journal.valid_lines()] == list(range(made))
 print(made > 100)
 """
 
@@ -140,7 +140,7 @@ def test_lines_from_before_a_field_was_added_still_count(tmp_path):
     old = {key: value for key, value in measurement().items() if key not in ADDED}
     path = tmp_path / "lines.jsonl"
     path.write_text(json.dumps(old) + "\n")
-    assert read_lines(path) == Journal(path).read_lines() == [{**old, **ADDED}]
+    assert read_lines(path) == Journal(path).valid_lines() == [{**old, **ADDED}]
     # Whatever can be read can be written: a job's own file is complete.
     assert json.loads(encode(read_lines(path)[0])) == {**old, **ADDED}
 
@@ -157,7 +157,7 @@ def test_certificates_may_say_more_and_have_numbers_that_do_not_apply(tmp_path):
     assert "NaN" in text
     path.write_text(text + "\n")
     assert [line["certificate"] for line in read_lines(path)] == [{"dual": 1.5, "gap": None, "list": [None]}]
-    assert Journal(path).read_lines() == read_lines(path)
+    assert Journal(path).valid_lines() == read_lines(path)
 
 
 @pytest.mark.parametrize(
@@ -177,20 +177,20 @@ def test_read_lines_names_file_and_line(tmp_path, spoilt, words):
     path.write_bytes(encode(measurement()) + spoilt)
     with pytest.raises(StepError, match=rf"lines\.jsonl:2: .*{words}"):
         read_lines(path)
-    assert len(Journal(path).read_lines()) == 1
+    assert len(Journal(path).valid_lines()) == 1
 
 
 @pytest.mark.parametrize("cut", [1, 7, 400])
 def test_beginning_of_a_line_is_taken_away(tmp_path, cut):
     journal = Journal(tmp_path / "deep" / "journal.jsonl")
-    assert journal.read_lines() == []
+    assert journal.valid_lines() == []
     journal.append(measurement(repeat=0))
     journal.append(measurement(repeat=1))
     content = journal.path.read_bytes()
     journal.path.write_bytes(content[:-cut])
-    assert [line["repeat"] for line in journal.read_lines()] == [0]
+    assert [line["repeat"] for line in journal.valid_lines()] == [0]
     journal.append(measurement(repeat=2))
-    assert [line["repeat"] for line in journal.read_lines()] == [0, 2]
+    assert [line["repeat"] for line in journal.valid_lines()] == [0, 2]
     assert all(json.loads(line) for line in journal.path.read_text().splitlines())
 
 
@@ -207,7 +207,7 @@ def test_lines_of_another_schema_are_history(tmp_path):
     path.write_bytes(old)
     journal = Journal(path)
     journal.append(measurement())
-    assert len(journal.read_lines()) == 1
+    assert len(journal.valid_lines()) == 1
     assert path.read_bytes().startswith(old)
 
 
@@ -224,7 +224,7 @@ def test_writers_at_the_same_time_mix_no_lines(tmp_path):
         writer.start()
     for writer in writers:
         writer.join(60)
-    lines = Journal(path).read_lines()
+    lines = Journal(path).valid_lines()
     assert len(path.read_text().splitlines()) == len(lines) == 150
     assert len({(line["contender"], line["repeat"]) for line in lines}) == 150
 

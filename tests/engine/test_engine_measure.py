@@ -44,7 +44,7 @@ def test_all_runs_are_made_interleaved_and_certified_and_nothing_is_measured_twi
     assert left(config)[0] == 18
     lines, told = measure(config)
     assert Counter(line["status"] for line in lines) == {"optimal": 18}
-    order = [(line["n"], line["repeat"], line["contender"]) for line in journal(config).read_lines()]
+    order = [(line["n"], line["repeat"], line["contender"]) for line in journal(config).valid_lines()]
     assert order[:9] == [
         (20, repeat, label) for repeat, turn in enumerate(("abc", "bca", "cab")) for label in turn
     ]
@@ -252,7 +252,7 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason():
     lines, _ = measure(config)
     reason = "data set adult not available: a1a: mirror http://host/a1a: no such file"
     assert statuses(lines, "one") == statuses(lines, "two") == [(30, "not_run", reason)]
-    assert journal(config).read_lines() == []
+    assert journal(config).valid_lines() == []
     told = closing(config)  # without the hosts that were tried
     assert "data set adult not available (`./run fetch` tries again)" in told and "a1a" not in told
     assert left(config) == (0, 0.0)
@@ -296,7 +296,7 @@ generated: {}
 downloaded:
   toy:
     {title: Toy, licence: none, citation: none, reader: libsvm, features: 2, binary: true,
-    labels: {-1: -1, 1: 1}, mirror: toy, drawn: in order, subsets: [rows],
+    labels: {-1: -1, 1: 1}, mirror: toy, subsets: [rows],
     files: {rows: {rows: 20000, bytes: BYTES, sha256: SHA, sources: ["http://127.0.0.1:9/rows"]}}}
 """
 

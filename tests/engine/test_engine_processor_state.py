@@ -118,7 +118,7 @@ def test_pinned_runs_stay_on_one_processor_and_are_rows_of_their_own(affinity):
     lines, _ = measure(config)
     assert {(line["noise"]["cpu"], line["protocol"]) for line in lines} == {(last, "1, pinned")}
     assert os.sched_getaffinity(0) == {last}
-    assert len(journal(config).read_lines()) == 4  # measured anew, the others are kept
+    assert len(journal(config).valid_lines()) == 4  # measured anew, the others are kept
     assert {row.fingerprint for row in rows(usual)}.isdisjoint(row.fingerprint for row in rows(config))
     assert [row.fingerprint for row in rows(config)] == [
         row.fingerprint for row in rows(prepare(sizes=[20], pin=True))
@@ -149,7 +149,7 @@ def test_random_order_is_seeded_and_keeps_repeats_together():
     def order(seed):
         config = prepare({label: solver("quick") for label in "abcd"}, sizes=[20], repeats=6, shuffle=seed)
         measure(config)
-        lines = [line for line in journal(config).read_lines() if line["row"] == rows(config)[0].fingerprint]
+        lines = [line for line in journal(config).valid_lines() if line["row"] == rows(config)[0].fingerprint]
         journal(config).path.unlink()
         assert {line["protocol"] for line in lines} == {"1, random order"}
         return [(line["repeat"], line["contender"]) for line in lines]

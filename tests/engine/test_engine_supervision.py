@@ -8,7 +8,7 @@ import psutil
 import pytest
 from engine_support import EXPERIMENT, environment, journal, prepare, solver
 from support import ran
-from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.configuration import dump_config
 from svmrepro.workflow.journal.journal_line import NO_RESULT
 from svmrepro.workflow.measurement.present_run import PresentRun
 
@@ -109,14 +109,14 @@ def test_a_call_is_told_while_it_lasts():
 
 def test_the_step_goes_on_with_the_others_and_has_one_thread_whatever_it_inherits(tmp_path):
     config = prepare({"dying": solver("dying"), "good": solver("threads")}, sizes=[20], repeats=1)
-    write_config(config, tmp_path / "c.json")
+    (tmp_path / "c.json").write_text(dump_config(config))
     words = ["--config", "c.json", "--paper", "platt1998", "--experiment", EXPERIMENT, "--job", "all"]
     command = [sys.executable, "-m", "svmrepro.workflow.steps.measure", *words]
     inherited = environment(OMP_NUM_THREADS="2", NUMBA_NUM_THREADS="2")
     ended = ran(*command, cwd=tmp_path, env=inherited)
     assert ended.returncode == 0, ended.stderr
     assert f"{EXPERIMENT}: engine_solvers:dying on n = 20: error (ended its process (exit" in ended.stderr
-    lines = {line["contender"]: line for line in journal(config).read_lines()}
+    lines = {line["contender"]: line for line in journal(config).valid_lines()}
     found = {name: (line["status"], line["reason"]) for name, line in lines.items()}
     assert found == {"dying": ("error", "ended its process (exit code 3)"), "good": ("optimal", None)}
     assert lines["good"]["iterations"] == 2  # which stands for the limits of two libraries

@@ -192,7 +192,7 @@ def test_parsing_is_light():
     script = (
         "import sys\n"
         "from svmrepro.workflow.graph.plan import Plan\nplan = Plan({'scale': 'smoke'})\n"
-        "plan.sources, plan.compiled['peers']\n"
+        "plan.sources_fingerprint, plan.compiled['peers']\n"
         "[plan.code(f'steps.{s}') for s in ('analyse', 'tabulate', 'plot')]\n"
         "print(*{'numba', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )

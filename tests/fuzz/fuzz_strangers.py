@@ -150,10 +150,7 @@ def _compared(place: Path, name: str, seed: bytes) -> None:
         raise
     here = _here()
     _sound(PairedRuns(here, there), draw=zlib.crc32(seed) % DRAWN == 0)
-    for outcome in (
-        compare_records(there.record, here.record),
-        compare_records(here.record, there.record),
-    ):
+    for outcome in (compare_records(there.record, here.record), compare_records(here.record, there.record)):
         said = check._printed_comparison(outcome)
         assert not re.search(r"is -?(nan|inf)\b", said) and outcome.rows <= outcome.of
         said.encode()

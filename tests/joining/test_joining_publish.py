@@ -17,8 +17,9 @@ import pytest
 from svmrepro.workflow import archives
 from svmrepro.workflow.commands import main
 from svmrepro.workflow.comparison.compared_run import read_run
-from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.configuration import dump_config
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.joining import publishing
 from svmrepro.workflow.steps import crate
 
@@ -75,7 +76,7 @@ def test_a_run_on_own_data_is_published_by_the_configuration_that_it_left(run, t
     shutil.copytree(run.results_dir / "paper", folder)
     (folder / synthetic.PAPER).rename(folder / "mine")
     mine = replace(run.papers[synthetic.PAPER], name="mine")
-    write_config(replace(run, papers={"mine": mine}), folder / ".config" / "mine.json")
+    atomic_write(folder / ".config" / "mine.json", dump_config(replace(run, papers={"mine": mine})))
     where = ["--scale", "paper", "--results", str(tmp_path / "results"), "-o", str(tmp_path / "mine.zip")]
     for papers in (["mine"], []):
         assert main.main(["publish", *papers, *where]) == 0

@@ -13,14 +13,7 @@ from functools import cached_property
 from svmrepro.workflow.analysis.results import Results, SizeRow
 from svmrepro.workflow.analysis.run_pairs import pairs
 from svmrepro.workflow.analysis.runs import Group
-from svmrepro.workflow.statistics import (
-    FEWEST,
-    Interval,
-    SignedRank,
-    holm,
-    mean_interval,
-    signed_rank,
-)
+from svmrepro.workflow.statistics import FEWEST_PAIRS, Interval, SignedRank, holm, mean_interval, signed_rank
 
 DUAL = "certificate.dual"
 ITERATIONS = "iterations"
@@ -114,7 +107,7 @@ class Family:
     @property
     def tested(self) -> int:
         """Number of problems with enough pairs for a test."""
-        return sum(len(pairing.first) >= FEWEST for pairing in self.pairings)
+        return sum(len(pairing.first) >= FEWEST_PAIRS for pairing in self.pairings)
 
 
 def family(

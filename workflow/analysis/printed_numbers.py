@@ -29,7 +29,7 @@ from svmrepro.workflow.analysis.result_rows import read_rows
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
 ALIASES, OPTIMA = "aliases", "optima"
 
-SUPPORT_VECTORS = {"nonbound": "nonbound_support_vectors", "bound": "bound_support_vectors"}
+SUPPORT_VECTOR_COLUMNS = {"nonbound": "nonbound_support_vectors", "bound": "bound_support_vectors"}
 """Columns of the paper's counts of support vectors strictly inside the box, and at C."""
 
 
@@ -80,7 +80,7 @@ class PaperNumbers:
         """Return the printed number of "nonbound" or "bound" support vectors at the paper's size n."""
         if n is None:
             return None
-        value = self.value(TIMINGS, experiment, n, SUPPORT_VECTORS[which])
+        value = self.value(TIMINGS, experiment, n, SUPPORT_VECTOR_COLUMNS[which])
         return None if value is None else int(value)
 
     def series(self, experiment: str, contender: str) -> dict[int, list[float]]:

@@ -38,6 +38,9 @@ NO_DATA = re.compile(r"((?:test set: )?data set \S+ (?:is )?not available): (?:(
 NOT_INSTALLED = re.compile(r"not installed: (\S+)")
 """Prefix of a reason *not run* for a peer solver whose package is missing; it names the package."""
 
+LOWER_BOUNDS = ("certificate.dual", "certificate.relaxed")
+"""Columns with lower bounds of the optimum."""
+
 UNREPORTED = ("iterations", "kernel_evaluations")
 """Counts that a package may not report; the journal then has 0."""
 
@@ -174,7 +177,7 @@ class Group:
         return tuple(run for run in self.solved if self.conditions in (None, run.conditions))
 
     @cached_property
-    def _stopped(self) -> tuple[MeasuredRun, ...]:
+    def stopped(self) -> tuple[MeasuredRun, ...]:
         """The unflagged runs under `conditions` that the time limit stopped."""
         stopped = (run for run in self.runs if run.status == "time_limit" and not run.flagged)
         return tuple(run for run in stopped if self.conditions in (None, run.conditions))
@@ -186,12 +189,7 @@ class Group:
         Empty if the time limit stopped at least as many runs: the median is then beyond the limit.
         """
         counted = tuple(run for run in self._here if not run.flagged) or self._here
-        return counted if len(counted) > len(self._stopped) else ()
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether the time limit stopped some of the runs whose seconds would count."""
-        return bool(self._stopped)
+        return counted if len(counted) > len(self.stopped) else ()
 
     def seconds_until_stopped(self, beside: Group) -> float | None:
         """Return the CPU seconds after which the time limit stopped a run; None if it stopped none.
@@ -217,8 +215,8 @@ class Group:
     def untimed(self) -> str:
         """Short reason why there are no seconds; "" if there are."""
         if self._here and not self.timed:
-            number = len(self._stopped) + len(self._here)
-            return f"stopped: time limit in {len(self._stopped)} of {number} runs"
+            number = len(self.stopped) + len(self._here)
+            return f"stopped: time limit in {len(self.stopped)} of {number} runs"
         if not self.elsewhere:
             return self.reason
         here = any(self.conditions and run.hardware == self.conditions[0] for run in self.solved)
@@ -271,13 +269,13 @@ class Group:
         """
         values = self.values(column)
         if values and column in (CPU, WALL):
-            values += [math.inf] * len(self._stopped)
+            values += [math.inf] * len(self.stopped)
         return statistics.median(values) if values else None
 
     def interval(self, column: str) -> Interval | None:
         """Return the median of a column of positive numbers, with its 95 % interval if no run was stopped."""
         values = self.values(column)
-        if values and column in (CPU, WALL) and self.cut_short:
+        if values and column in (CPU, WALL) and self.stopped:
             return Interval(self.median(column) or 0.0)
         if not values or (min(values) <= 0 and min(values) != max(values)):
             return Interval(statistics.median(values)) if values else None
@@ -360,7 +358,7 @@ class Runs:
             found = {
                 at: values
                 for at, values in found.items()
-                if not (groups[at].cut_short or (flagged and groups[at].all_flagged))
+                if not (groups[at].stopped or (flagged and groups[at].all_flagged))
             }
         return found
 

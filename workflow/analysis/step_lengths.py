@@ -14,7 +14,7 @@ LOW, WIDTH = -2.05, 0.1
 """Start of the first bin on the axis of Glasmachers 2008, Figure 3, and width of each bin; one bin is centred
 at 0. `svmrepro.solvers.decomposition._second_order_iteration.tally` fills the bins."""
 
-COUNTS = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
 
 
 def length(place: float) -> float:
@@ -27,7 +27,7 @@ def edges(bins: int) -> list[float]:
     return [LOW + WIDTH * place for place in range(bins + 1)]
 
 
-def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[COUNTS, COUNTS, int]:
+def lengths(results: Results, experiment: str, label: str, n: int) -> tuple[Counts, Counts, int]:
     """Return histograms of the unplanned and the planned steps, and the number of runs.
 
     Both histograms are empty if nothing was counted.

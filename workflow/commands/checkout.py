@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from svmrepro.workflow.configuration import callers_folder, config_dir
+from svmrepro.workflow.configuration import ROOT, callers_folder
 from svmrepro.workflow.errors import StepError
-
-ROOT = config_dir().parent
 
 
 def require(place: str) -> None:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias
 
 from svmrepro.workflow.commands import checkout
+from svmrepro.workflow.configuration import ROOT
 
 TAKES_OTHERS = True
 
@@ -99,7 +100,7 @@ def _task(commands: Commands) -> tuple[int, float, str]:
         print(f"svmrepro test: {' '.join(words)[:100]}", file=sys.stderr)
         ended = subprocess.run(
             words,
-            cwd=checkout.ROOT,
+            cwd=ROOT,
             env=checkout.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

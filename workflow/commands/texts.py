@@ -12,6 +12,7 @@ import os
 import sys
 
 from svmrepro.workflow.commands import checkout
+from svmrepro.workflow.configuration import ROOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     checkout.require("docs/templates")
-    os.environ["PYTHONPATH"] = str(checkout.ROOT / "docs")
+    os.environ["PYTHONPATH"] = str(ROOT / "docs")
     options = ["--check"] if given.check else []
     return checkout.call(sys.executable, "-m", "sitekit.root_texts", *options)

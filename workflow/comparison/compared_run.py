@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, read_fits, read_ratios
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import Config
 from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.configuration.paths import MEASUREMENT_FILES, papers_in
-from svmrepro.workflow.judgement.claims import CLAIM_COLUMNS, CLAIM_FORM
+from svmrepro.workflow.judgement.claims import read_verdicts
 from svmrepro.workflow.judgement.reference_check import Entry, about, is_read, summarise
 from svmrepro.workflow.statistics import Fit, Interval
 
@@ -113,9 +112,7 @@ def read_run(folder: Path, papers: Iterable[str], *, estimates: bool = True) -> 
         for key, ratio in read_ratios([file]).items()
     }
     claims = {
-        paper: {
-            row["id"]: (row["verdict"], row["measured"]) for row in read_rows(file, CLAIM_COLUMNS, CLAIM_FORM)
-        }
+        paper: {row["id"]: (row["verdict"], row["measured"]) for row in read_verdicts(file)}
         for paper, file in files["claims"].items()
     }
     entries: list[Entry] = []

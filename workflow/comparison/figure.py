@@ -20,7 +20,7 @@ from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, Look, bar, entry
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import median_interval
 
-COUNTS = {
+COUNT_MARKS = {
     "iterations": (0.25, "iterations"),
     "kernel_evaluations": (0.0, "kernel evaluations"),
     WORK: (-0.25, "work"),
@@ -82,7 +82,7 @@ def _counts(pair: PairedRuns, paper: str) -> dict[str, dict[str, list[float]]]:
     """Return contender -> count -> ratios of its rows; if there are many, only those farthest from 1."""
     found: dict[str, dict[str, list[float]]] = {}
     for row in pair.rows:
-        for name in COUNTS if row.key[0] == paper and row.pairs else ():
+        for name in COUNT_MARKS if row.key[0] == paper and row.pairs else ():
             if (ratio := row.ratio(name)) is not None:
                 found.setdefault(row.key[3], {}).setdefault(name, []).append(ratio.value)
     kept = sorted(found, key=lambda label: -_off(found[label]))[:MOST_NAMED]
@@ -102,7 +102,7 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     reach = max(1.1 * max(map(_off, found.values())), NARROWEST)
     stripes(axes, range(len(found) - 1, -1, -2))
     for place, counts in enumerate(found.values()):
-        for look, (name, (height, _)) in zip(LOOKS, COUNTS.items(), strict=False):
+        for look, (name, (height, _)) in zip(LOOKS, COUNT_MARKS.items(), strict=False):
             if name in counts:
                 _range(axes, counts[name], len(found) - 1 - place + height, look)
     axes.axvline(1.0, color=GHOST, linewidth=0.8, zorder=1)
@@ -119,7 +119,7 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     axes.grid(True, axis="x")
     handles = [
         entry(shown, look, linestyle="-", markersize=3.5, linewidth=1.1)
-        for look, (_, shown) in zip(LOOKS, COUNTS.values(), strict=False)
+        for look, (_, shown) in zip(LOOKS, COUNT_MARKS.values(), strict=False)
     ]
     axes.figure.legend(handles=handles, loc="outside lower right", ncols=3, handlelength=1.6)
 

@@ -21,6 +21,7 @@ callers_folder     files on the command line are named relative to the folder in
 
 from svmrepro.workflow.configuration.loading import load_config, merged
 from svmrepro.workflow.configuration.model import (
+    ROOT,
     Artefact,
     Config,
     Contender,
@@ -36,6 +37,7 @@ from svmrepro.workflow.configuration.model import (
 )
 
 __all__ = [
+    "ROOT",
     "Artefact",
     "Config",
     "Contender",

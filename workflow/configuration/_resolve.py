@@ -27,6 +27,7 @@ from svmrepro.workflow.configuration.model import (
     Experiment,
     Grid,
     HeldOut,
+    Layer,
     Number,
     OwnFile,
     Paper,
@@ -54,7 +55,7 @@ RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 DEFAULT_EPS = 1e-3
 
 
-def load(overrides: Sequence[tuple[str, Mapping[str, Any]]], folder: Path) -> Config:
+def load(overrides: Sequence[Layer], folder: Path) -> Config:
     """Do the work of :func:`svmrepro.workflow.configuration.loading.load_config`."""
     given = Layers()
     for origin, layer in overrides:

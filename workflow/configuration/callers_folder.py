@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from svmrepro.workflow.configuration.model import config_dir
+from svmrepro.workflow.configuration.model import ROOT
 
 #: Environment variable with the folder in which `./run` was called.
 VARIABLE = "SVMREPRO_CALLER"
@@ -19,7 +19,7 @@ def folder() -> Path:
     """Return the folder in which the command was called."""
     here = Path.cwd()
     # In any other folder, the variable was inherited from an earlier `./run`.
-    return Path(os.environ.get(VARIABLE) or here).resolve() if here == config_dir().parent else here
+    return Path(os.environ.get(VARIABLE) or here).resolve() if here == ROOT else here
 
 
 def expanded(path: str | os.PathLike[str]) -> str:

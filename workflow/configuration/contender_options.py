@@ -13,7 +13,7 @@ def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -
 
     Folding requires a linear kernel. A folded solver requests no kernel rows, so its cache has no effect.
     """
-    known = own_options(contender)
+    known = default_options(contender)
     options: dict[str, object] = {**known, **contender.options, "storage": contender.storage}
     if kernel != "linear":
         options["fold"] = None
@@ -22,7 +22,7 @@ def effective_settings(contender: Contender, axes: Sequence[str], kernel: str) -
     return {axis: options.get(axis) for axis in axes}
 
 
-def own_options(contender: Contender) -> dict[str, Any]:
+def default_options(contender: Contender) -> dict[str, Any]:
     """Return the default options of a contender's solver; empty for a user's own solver."""
     from svmrepro.solvers import SOLVERS  # slow to load
 

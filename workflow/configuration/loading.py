@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration.model import Config, config_dir
+from svmrepro.workflow.configuration.model import Config, Layer, config_dir
 
 
 def load_config(
-    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]] | None = None,
+    overrides: Mapping[str, Any] | Sequence[Layer] | None = None,
     folder: Path | None = None,
 ) -> Config:
     """Read, merge and check the configuration: data sets, solvers, options, kernels and sizes exist.
@@ -42,7 +42,7 @@ def load_config(
     return load(_layers(overrides or {}), folder or config_dir())
 
 
-def merged(overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+def merged(overrides: Mapping[str, Any] | Sequence[Layer]) -> dict[str, Any]:
     """Merge the layers of command-line settings; see :func:`load_config`."""
     from svmrepro.workflow.configuration._layers import Layers
 
@@ -52,7 +52,5 @@ def merged(overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]
     return layers.content
 
 
-def _layers(
-    overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]],
-) -> Sequence[tuple[str, Mapping[str, Any]]]:
+def _layers(overrides: Mapping[str, Any] | Sequence[Layer]) -> Sequence[Layer]:
     return [("--config", overrides)] if isinstance(overrides, Mapping) else overrides

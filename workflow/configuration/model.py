@@ -13,20 +13,26 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.files import atomic_write
 
-# Integers stay integers: limits enter the keys of measured rows as they are written.
+#: The folder of the project's files: the clone, or the installed package.
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+# Integers stay integers, as they are written: limits enter the keys of measured rows.
 Number = int | float
 
 #: Version of how time is measured (docs/timing.md). Raise it when seconds from before and after the change
 #: must not be compared; all rows are then measured again. Lines without a version are of version 1.
 PROTOCOL = 1
+
+#: Settings, nested as in the files, with the name of their source for messages.
+Layer = tuple[str, Mapping[str, Any]]
 
 #: The scale whose settings are config.yaml itself.
 DEFAULT_SCALE = "default"
@@ -259,7 +265,7 @@ class Config:
 
 def config_dir() -> Path:
     """Return the project's folder ``config/``."""
-    return Path(__file__).resolve().parent.parent.parent / "config"
+    return ROOT / "config"
 
 
 def scales(folder: Path | None = None) -> set[str]:
@@ -270,13 +276,12 @@ def scales(folder: Path | None = None) -> set[str]:
 
 def home() -> Path:
     """Return the root of the clone; the current folder if the package is installed without one."""
-    root = config_dir().parent
-    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+    return ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()
 
 
 def as_called(text: str) -> str:
     """Return a text with its commands as they can be called: without a clone, there is no ``./run``."""
-    if home() == config_dir().parent:
+    if home() == ROOT:
         return text
     for program in ("pip", "pytest"):
         text = text.replace(f"./run {program} ", f"{program} ")
@@ -293,13 +298,8 @@ def dump_config(config: Config) -> str:
     return json.dumps(msgspec.to_builtins(config, enc_hook=str)) + "\n"
 
 
-def write_config(config: Config, path: Path) -> None:
-    """Write a configuration as JSON for the steps."""
-    atomic_write(path, dump_config(config))
-
-
 def read_config(path: str | os.PathLike[str]) -> Config:
-    """Read what :func:`write_config` wrote; a file that cannot be read raises a StepError."""
+    """Read the text of :func:`dump_config` from a file; one that cannot be read raises a StepError."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         # JSON has no integer keys, and msgspec's reader no infinity.

@@ -1,4 +1,4 @@
-"""Paths of all files that a run makes. No other module knows the folder layout."""
+"""Paths of the files of a run that more than one module needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from svmrepro.workflow.configuration.jobs import jobs
-from svmrepro.workflow.configuration.model import Artefact, Config
+from svmrepro.workflow.configuration.model import ROOT, Artefact, Config
 from svmrepro.workflow.configuration.model import config_dir as config_dir
 from svmrepro.workflow.errors import StepError
 
@@ -115,7 +115,7 @@ def _of_papers(config: Config) -> str:
 
 def reference(config: Config) -> Path:
     """Return the folder of this scale's committed reference run; it may not exist."""
-    return config_dir().parent / "results" / "reference" / config.scale
+    return ROOT / "results" / "reference" / config.scale
 
 
 def report_text(config: Config) -> Path:

@@ -52,10 +52,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
             right.plot(range(1, len(seconds) + 1), seconds, color=look.colour, linestyle=look.line)
             failed = [place for place, cell in enumerate(own.values()) if not cell.certified]
             right.plot(
-                [place + 1 for place in failed],
-                [seconds[place] for place in failed],
-                "x",
-                color=look.colour,
+                [place + 1 for place in failed], [seconds[place] for place in failed], "x", color=look.colour
             )
         right.set_yscale("log")
         powers_of_ten(right.yaxis)

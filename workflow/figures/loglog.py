@@ -17,6 +17,7 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.axes import loglog_axes, outer_labels
 from svmrepro.workflow.figures.style import GHOST, Look, entry
+from svmrepro.workflow.number_text import signed
 from svmrepro.workflow.statistics import Interval
 
 _LEGEND_LINE_LENGTH = 3.4
@@ -255,7 +256,7 @@ def _law(exponent: Interval) -> str:
     law = f"$n^{{{exponent.value:.2f}}}$ "
     if exponent.ends is None:
         return law
-    return law + "[{:.2f}, {:.2f}]".format(*exponent.ends).replace("-", "\N{MINUS SIGN}")
+    return law + signed("[{:.2f}, {:.2f}]".format(*exponent.ends))
 
 
 def _absence(absent: Mapping[str, str]) -> str:

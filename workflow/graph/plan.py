@@ -26,6 +26,7 @@ from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.archives import run_folder
 from svmrepro.workflow.configuration import (
+    ROOT,
     Artefact,
     Config,
     config_dir,
@@ -37,6 +38,7 @@ from svmrepro.workflow.configuration import (
 )
 from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.jobs import Job, jobs
+from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError, cause
@@ -49,7 +51,7 @@ from svmrepro.workflow.measurement.data_sets import check_own_data_sets, registe
 RULES = frozenset(
     name
     for pattern in ("workflow/Snakefile", "workflow/rules/*.smk")
-    for file in config_dir().parent.glob(pattern)
+    for file in ROOT.glob(pattern)
     for name in re.findall(r"^rule (\w+):", file.read_text(encoding="utf-8"), re.MULTILINE)
 )
 
@@ -60,11 +62,7 @@ class Plan:
     #: The plan of the command of ``svmrepro`` that runs in this process, if there is one.
     current: Plan | None = None
 
-    def __init__(
-        self,
-        overrides: Mapping[str, Any] | Sequence[tuple[str, Mapping[str, Any]]],
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, overrides: Mapping[str, Any] | Sequence[Layer], folder: Path | None = None) -> None:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own_data_sets(self.config)
@@ -133,12 +131,12 @@ class Plan:
     def steps(self) -> dict[str, str]:
         """The beginning of each step's command line, quoted for a shell."""
         python, config = quote(sys.executable), quote(str(self.file))
-        source = config_dir().parent / "workflow" / "from_source.py"
+        source = ROOT / "workflow" / "from_source.py"
         installed = getattr(sys.modules["svmrepro"], "__spec__", None) is not None
         if self._in_conda():
             python, installed = "python", False
         call = f"{python} -m svmrepro.workflow.steps." if installed else f"{python} {quote(str(source))} "
-        names = [file.stem for file in (config_dir().parent / "workflow" / "steps").glob("*.py")]
+        names = [file.stem for file in (ROOT / "workflow" / "steps").glob("[!_]*.py")]
         return {name: f"{call}{name} --config {config}" for name in names}
 
     def _in_conda(self) -> bool:
@@ -155,15 +153,13 @@ class Plan:
     @cached_property
     def report_files(self) -> list[str]:
         """Captions and stylesheet of the report."""
-        return _shown((config_dir().parent / "workflow" / "report").iterdir())
+        return _shown((ROOT / "workflow" / "report").iterdir())
 
     @property
     def report_text(self) -> str:
         """The text of the report's first page, with the verdicts once they exist."""
         made = paths.report_text(self.config)
-        return str(
-            made.absolute() if made.is_file() else config_dir().parent / "workflow/report/workflow.rst"
-        )
+        return str(made.absolute() if made.is_file() else ROOT / "workflow/report/workflow.rst")
 
     @cached_property
     def stylesheet(self) -> str:
@@ -201,7 +197,7 @@ class Plan:
         return str(paths.marker(self.config, dataset))
 
     @cached_property
-    def sources(self) -> str:
+    def sources_fingerprint(self) -> str:
         """Fingerprint of the data sources and of the code that reads them."""
         return fingerprints.step_fingerprint("steps.fetch") + fingerprints.registry_fingerprint()
 
@@ -323,7 +319,7 @@ class Plan:
         own = self.target(paper, first.name)
         return own if len(artefacts) == 1 else f"{paper}-{first.form}s-from-{first.name}"
 
-    def settings_of(self, artefacts: Sequence[Artefact]) -> str:
+    def settings_fingerprint(self, artefacts: Sequence[Artefact]) -> str:
         """Hash the configuration entries of the given artefacts, including titles and captions."""
         known = ("name", "title", "caption", "kind", "experiments")
         return digest([{key: getattr(each, key) for key in known} | each.settings for each in artefacts])
@@ -388,7 +384,7 @@ class Plan:
 
         The error may suggest one of the other ``commands``.
         """
-        if name == "reference" and home() != config_dir().parent:
+        if name == "reference" and home() != ROOT:
             raise StepError("reference: needs a clone of the repository, whose reference it replaces")
         if name == "compare":
             paths.against(self.config)
@@ -427,11 +423,11 @@ def makes_files(arguments: Sequence[str]) -> bool:
     return not any(value and _TELLING.fullmatch(name) for name, value in vars(given).items())
 
 
-def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[tuple[str, Mapping[str, Any]]]:
+def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[Layer]:
     """Separate the files whose settings Snakemake has merged, so that messages name a value's file."""
     from snakemake.common.configfile import load_configfile
 
-    layers: list[tuple[str, Mapping[str, Any]]] = []
+    layers: list[Layer] = []
     for file in reversed(list(files)):
         same, settings = apart(settings, load_configfile(file))
         layers.insert(0, (os.path.relpath(file), same))

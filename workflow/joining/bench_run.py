@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from svmrepro.solvers import user_functions
-from svmrepro.workflow.configuration import Config, callers_folder, load_config, paths
-from svmrepro.workflow.configuration.model import write_config
+from svmrepro.workflow.configuration import Config, callers_folder, dump_config, load_config, paths
 from svmrepro.workflow.errors import StepError, writing
+from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
 from svmrepro.workflow.journal.journal_line import read_lines
@@ -171,7 +171,7 @@ def _measure(config: Config, folder: Path) -> None:
     from svmrepro.workflow.steps import analyse, collect  # late, as below, after the checks
 
     file = folder / "config.json"
-    write_config(config, file)
+    atomic_write(file, dump_config(config))
     for name in config.papers[PAPER].experiments:
         _measure_set(file, name)
         analyse.run(config, PAPER, name)

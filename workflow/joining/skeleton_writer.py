@@ -35,10 +35,7 @@ NEXT: Final = {
         "./run --configfile {name}/{name}.yaml",
         "./run bench --data {name}/train.csv --label class --labels no:-1,yes:1",
     ),
-    "paper": (
-        "./run {name} --dry-run",
-        "./run {name}",
-    ),
+    "paper": ("./run {name} --dry-run", "./run {name}"),
 }
 """Next commands in a clone, by kind of skeleton."""
 

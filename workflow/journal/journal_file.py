@@ -26,7 +26,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def read_lines(self) -> list[dict[str, Any]]:
+    def valid_lines(self) -> list[dict[str, Any]]:
         """Read all lines in order; incomplete ones and those of other schemas are skipped."""
         try:
             content = self.path.read_bytes()

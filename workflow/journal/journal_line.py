@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import structs
+from svmrepro.workflow.configuration.model import Number
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line
 
@@ -36,9 +37,6 @@ LIMITS = frozenset({"time_limit", "memory_limit"})
 
 #: Beginning of the reason of a run that was ended from outside; its status is ``time_limit``.
 DID_NOT_STOP = "did not stop at its limit of"
-
-# Integers stay integers, as they were written.
-Number = int | float
 
 
 class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

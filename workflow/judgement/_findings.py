@@ -26,7 +26,7 @@ class Finding:
     experiment: str = ""  # "" if the number is about several
     n: int | None = None  # number of examples, for numbers that belong to a size; a fit's largest
     stand_in: bool = False  # the data stand in for the paper's
-    below: int = 0  # the smallest size that would decide, if n is less
+    deciding_size: int = 0  # the smallest size that would decide, if n is less
     # half-width of an exponent's interval by the repeats' scatter alone, if the points lie on no line
     noise: float | None = None
     single: bool = False  # a ratio of seconds from one pair of runs

@@ -26,7 +26,7 @@ from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import Finding, Spec
 from svmrepro.workflow.statistics import (
-    FEWEST,
+    FEWEST_PAIRS,
     LARGER,
     PERMUTED_SPREAD,
     SMALLER,
@@ -63,7 +63,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     compared = family(results, rows, spec["contenders"], spec["of"])
     if not compared.tested:
         reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in rows)
-        reason = next(filter(None, reasons), f"fewer than {FEWEST} pairs cannot reach the level")
+        reason = next(filter(None, reasons), f"fewer than {FEWEST_PAIRS} pairs cannot reach the level")
         return [Finding("data sets", reason)]
     marks = compared.marks(corrected=spec.get("corrected", False))
     clear = [
@@ -73,7 +73,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     ]
     marked, unsure = clear.count(True), clear.count(False)
     open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
-    few = [size for pairing in open_ if FEWEST <= (size := len(pairing.first)) < ENOUGH]
+    few = [size for pairing in open_ if FEWEST_PAIRS <= (size := len(pairing.first)) < ENOUGH]
     notes = []
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"

@@ -18,7 +18,7 @@ from functools import cache
 from svmrepro.workflow.analysis.printed_numbers import (
     SCALING,
     SPARSE,
-    SUPPORT_VECTORS,
+    SUPPORT_VECTOR_COLUMNS,
     TIMINGS,
     PaperNumbers,
     snake,
@@ -27,7 +27,7 @@ from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import Interval, fit_power_law
 
-_COUNTS = {f"certificate.n_{which}": which for which in SUPPORT_VECTORS}
+_COUNTS = {f"certificate.n_{which}": which for which in SUPPORT_VECTOR_COLUMNS}
 
 
 def rounded(text: str) -> Interval | None:

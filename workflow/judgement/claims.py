@@ -29,6 +29,7 @@ from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.paired_contenders import COUNTS
+from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
@@ -56,16 +57,14 @@ HEADLINE, DETAIL, CONSTRUCTED = "headline", "detail", "by construction"
 COUNTED = (HEADLINE, DETAIL)
 """Kinds of claims that tallies count."""
 
-CLAIM_COLUMNS = ("id", "verdict", "measured", "counted", "on_paper")
-_CLAIM_KINDS: Mapping[str, Kind] = {
+_VERDICT_KINDS: Mapping[str, Kind] = {
     "id": field_types.slug,
     "verdict": field_types.one_of(VERDICTS),
     "measured": field_types.words,
-    "on_paper": field_types.one_of({*VERDICTS, UNASKED}),
     "counted": field_types.one_of({"yes", "no"}),
+    "on_paper": field_types.one_of({*VERDICTS, UNASKED}),
 }
-CLAIM_FORM = FieldType(_CLAIM_KINDS.get, ("id",))
-"""The fields of a table of claims that programs read; the others are for readers."""
+"""The columns of a table of claims that programs read; the others are for readers."""
 
 Rule = Literal["at-least", "at-most", "above", "below", "between", "equals"]
 Over = Literal["all", "any", "most", "nearly-all", "together"]
@@ -182,6 +181,11 @@ def read_claims(path: Path, experiments: Sequence[str], left_out: Collection[str
             raise StepError(f"{path}: two claims are called '{claim.id}'")
         claims[claim.id] = _of_experiments(claim, known)
     return list(claims.values())
+
+
+def read_verdicts(path: Path) -> list[dict[str, str]]:
+    """Read a table of claims; a fault in a column that programs read raises a StepError."""
+    return read_rows(path, [*_VERDICT_KINDS], FieldType(_VERDICT_KINDS.get, ("id",)))
 
 
 def all_claims(config: Config) -> dict[str, list[Claim]]:

@@ -21,7 +21,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from svmrepro.workflow.analysis.runs import MeasuredRun, Runs
+from svmrepro.workflow.analysis.runs import LOWER_BOUNDS, UNREPORTED, WORK_TERMS, MeasuredRun, Runs
+from svmrepro.workflow.journal.journal_line import LIMITS
 from svmrepro.workflow.judgement.claims import FAILS, HELD, STAND_IN, STAND_IN_FAILS, TOO_SMALL, UNDECIDED
 from svmrepro.workflow.number_text import plural
 
@@ -34,9 +35,8 @@ ONE_PATH = 0.25
 EQUAL = 1e-9
 """Relative difference that still counts as equal: the loss of printing a number and reading it back."""
 
-OBJECTIVES = ("certificate.dual", "certificate.relaxed")
-RESULTS = (*OBJECTIVES, "certificate.n_bound", "certificate.n_nonbound")
-PATH = ("iterations", "kernel_evaluations", "work.nonzeros", "work.hessian_entries", "work.gradient_updates")
+RESULTS = (*LOWER_BOUNDS, "certificate.n_bound", "certificate.n_nonbound")
+PATH = (*UNREPORTED, *WORK_TERMS)
 
 PROBLEM = ("paper", "experiment", "n", "seed", "contender")
 """Fields that identify a row; in an experiment with an axis, ``point`` as well."""
@@ -46,10 +46,6 @@ SETTING = ("solver", "storage", "bias", "C", "eps")
 
 FAILED = ("uncertified", "error", "iteration_limit")
 """Statuses that are faults of the code on any machine; missing data are not."""
-
-LIMITED = ("time_limit", "memory_limit")
-"""Statuses that a slower or smaller machine explains at larger sizes, but not at a contender's smallest."""
-
 
 _ALSO_READ = (
     "point", "repeat", "scale", "status", "certificate.passed", "flagged", "cpu_seconds", "time", "protocol",
@@ -273,7 +269,7 @@ def _compare_rows(
     made = {(entry["paper"], entry["experiment"]) for entry in now.values()}
     for old in before:
         new, label = now.get(_key(old)), _label(old)
-        failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITED)
+        failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITS)
         if (old["paper"], old["experiment"]) not in made:
             absent.append(f"{label}: its experiment is not part of this run")
         elif new is None:
@@ -349,7 +345,7 @@ def agree(name: str, was: float, value: float, n: int, *, same_machine: bool) ->
     """
     if same_machine:
         return abs(value - was) <= EQUAL * max(abs(was), abs(value))
-    slack = max(1.0, TOLERANCE * n) if name in RESULTS and name not in OBJECTIVES else 0.0
+    slack = max(1.0, TOLERANCE * n) if name in RESULTS and name not in LOWER_BOUNDS else 0.0
     return abs(value - was) <= max(TOLERANCE * abs(was), slack)
 
 

@@ -142,7 +142,7 @@ def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:
     needed, n = _smallest_deciding_size(claim, results.numbers, finding.experiment), finding.n
     if n is not None and needed:
         n = results.paper_size(finding.experiment, n) or n
-    return replace(finding, stand_in=stand_in, below=needed if n is not None and n < needed else 0)
+    return replace(finding, stand_in=stand_in, deciding_size=needed if n is not None and n < needed else 0)
 
 
 def _smallest_deciding_size(claim: Claim, numbers: PaperNumbers, experiment: str) -> int:
@@ -221,9 +221,7 @@ def allowed(rule: str, bound: Sequence[float]) -> tuple[float, float]:
         return -math.inf, bound[-1]
     if rule in ("at-least", "above"):
         return bound[0], math.inf
-    if rule in ("between", "equals"):
-        return bound[0], bound[-1]
-    raise ValueError(f"no range of values belongs to the rule {rule!r}")
+    return bound[0], bound[-1]  # between or equals
 
 
 def interval_verdict(rule: str, bound: Sequence[float], interval: Interval) -> str:
@@ -342,7 +340,7 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
 
 def _finding_verdict(claim: Claim, finding: Finding) -> str:
     assert finding.interval is not None
-    if finding.below:
+    if finding.deciding_size:
         return TOO_SMALL
     return interval_verdict(claim.relation, claim.bound, finding.interval)
 
@@ -383,7 +381,7 @@ def _finding(claim: Claim, finding: Finding) -> str:
     elif interval.low != interval.high:
         text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"
         text += ", one pair" if finding.single else ""
-    text += f", below the {finding.below:,} that decide" if finding.below else ""
+    text += f", below the {finding.deciding_size:,} that decide" if finding.deciding_size else ""
     return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
 
 

@@ -181,11 +181,7 @@ class ContenderRuns:
             release_memory()
         solver = solver_of(contender, self._tolerance(contender), self._experiment.trace)
         given = self._given(contender, problem)
-        with (
-            self._present.calling(),
-            Meter(self._instructions) as meter,
-            no_garbage_collection(),
-        ):
+        with self._present.calling(), Meter(self._instructions) as meter, no_garbage_collection():
             solution = solver(given)
         return {
             **_counts_and_times(solution, meter),

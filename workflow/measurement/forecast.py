@@ -67,7 +67,7 @@ class Forecast:
         self._paces: list[float] = []
         for experiment in self._experiments if one or short else ():
             current = {instance.fingerprint for instance in instances(experiment)}
-            for line in Journal(paths.journal(config, experiment.paper, experiment.name)).read_lines():
+            for line in Journal(paths.journal(config, experiment.paper, experiment.name)).valid_lines():
                 if line["row"] in current:
                     self.add(line)
 

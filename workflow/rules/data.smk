@@ -17,7 +17,7 @@ rule fetch_data:
         step=step("fetch"),
         # Another mirror is a reason to try again what is missing, and other sources for everything.
         attempt=lambda wildcards: attempt(CONFIG, wildcards.dataset),
-        sources=PLAN.sources,
+        sources=PLAN.sources_fingerprint,
     shell:
         "{params.step} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
 
@@ -34,7 +34,7 @@ rule generate_data:
         "../envs/svmrepro.yaml"
     params:
         step=step("generate"),
-        sources=PLAN.sources,
+        sources=PLAN.sources_fingerprint,
     shell:
         "{params.step} --dataset {wildcards.dataset:q} 2>&1 | tee {log:q}"
 

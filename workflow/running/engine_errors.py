@@ -45,7 +45,7 @@ def explain(text: str, plan: Plan, settings: argparse.Namespace) -> str:
     in_rule = re.match(r"\w+ in rule (\S+?)(?: in file [^\n]*?)?:?\n(.*)", text, re.DOTALL)
     if in_rule:
         return _of_rule(in_rule[1], in_rule[2], settings)
-    return one_line(ValueError(text))
+    return one_line(text)
 
 
 def _of_rule(rule: str, text: str, settings: argparse.Namespace) -> str:

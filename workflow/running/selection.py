@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.workflow.configuration import Config, Contender, load_config
+from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.fingerprints import solver_fingerprint
 
 #: Folders of such a run, so that the tables of whole runs stay as they are.
 FOLDERS = {"results_dir": "results/selected", "figures_dir": "figures/selected"}
-
-Layer = tuple[str, Mapping[str, Any]]
 
 
 def selected(layers: Sequence[Layer], solvers: Sequence[str], data: Sequence[str]) -> list[Layer]:

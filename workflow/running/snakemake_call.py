@@ -9,17 +9,15 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from svmrepro.workflow.configuration import as_called, callers_folder, config_dir, paths
+from svmrepro.workflow.configuration import ROOT, as_called, callers_folder, config_dir, paths
+from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.running.single_options import refuse_repeated
-
-#: The project's files, wherever the command is called.
-ROOT = config_dir().parent
 
 STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 
@@ -319,13 +317,13 @@ def _output_in(file: Path) -> Iterator[TextIO]:
         stream.close()
 
 
-def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[tuple[str, Mapping[str, Any]]]:
+def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[Layer]:
     """Return the layers of settings, each with its source: files, ``--config``, ``--scale``."""
     from snakemake.cli import parse_config
     from snakemake.utils import update_config
     from svmrepro.workflow.configuration.plain_yaml import read_yaml
 
-    layers: list[tuple[str, Mapping[str, Any]]] = []
+    layers: list[Layer] = []
     for file in settings.configfile or ():
         layers.append((str(file), read_yaml(callers_folder.given(file))))
         if not layers[-1][1]:

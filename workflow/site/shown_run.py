@@ -17,29 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import reading_table
-from svmrepro.workflow.judgement.claims import (
-    CLAIM_COLUMNS,
-    CLAIM_FORM,
-    COUNTED,
-    STAND_IN,
-    STAND_IN_FAILS,
-    VERDICTS,
-)
+from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS, read_verdicts
 from svmrepro.workflow.number_text import plural, signed
-from svmrepro.workflow.site.records import (
-    Record,
-    json_object,
-    nested,
-    packed_records,
-    read_text,
-    run_records,
-)
+from svmrepro.workflow.site.records import Record, json_object, nested, packed_records, read_text, run_records
 from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
@@ -421,8 +406,7 @@ def _claims(folder: Path) -> list[ShownClaim]:
     if not path.is_file():
         return []
     found = {each["id"]: each for each in _json(details).get("claims", ())} if details.is_file() else {}
-    rows = read_rows(path, CLAIM_COLUMNS, CLAIM_FORM)
-    claims = [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in rows]
+    claims = [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in read_verdicts(path)]
     # What the paper is known for comes first.
     order = {kind: place for place, kind in enumerate(COUNTED)}
     return sorted(claims, key=lambda claim: order.get(claim.kind, len(order)))

@@ -20,7 +20,7 @@ from svmrepro.workflow.statistics.intervals import (
     student_quantile,
 )
 from svmrepro.workflow.statistics.paired_tests import (
-    FEWEST,
+    FEWEST_PAIRS,
     LARGER,
     SIGNIFICANCE,
     SMALLER,
@@ -37,7 +37,7 @@ from svmrepro.workflow.statistics.power_law import (
 )
 
 __all__ = [
-    "FEWEST",
+    "FEWEST_PAIRS",
     "FEWEST_SIZES",
     "FEWEST_SPREAD",
     "LARGER",

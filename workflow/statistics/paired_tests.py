@@ -22,7 +22,7 @@ import numpy as np
 SIGNIFICANCE = 0.05
 """Significance level, that of Glasmachers 2008."""
 
-FEWEST = 6
+FEWEST_PAIRS = 6
 """Fewest pairs with which a two-sided test can reach `SIGNIFICANCE`."""
 
 _ENUMERATED = 13

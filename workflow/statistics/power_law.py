@@ -52,12 +52,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from svmrepro.workflow.statistics.intervals import (
-    CONFIDENCE,
-    NORMAL_QUANTILE,
-    Interval,
-    student_quantile,
-)
+from svmrepro.workflow.statistics.intervals import CONFIDENCE, NORMAL_QUANTILE, Interval, student_quantile
 
 FLOATS = NDArray[np.float64]
 

@@ -30,7 +30,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import Config, Paper, paths
@@ -39,13 +38,12 @@ from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.judgement.check_report import Verdicts, junit, markdown
 from svmrepro.workflow.judgement.claims import (
     BENT,
-    CLAIM_COLUMNS,
-    CLAIM_FORM,
     HEADLINE,
     UNASKED,
     UNDECIDED,
     UNMEASURED,
     clocked_claims,
+    read_verdicts,
     tally,
 )
 from svmrepro.workflow.judgement.reference_check import (
@@ -119,9 +117,7 @@ def _summarise(config: Config, verdicts: Verdicts, outcome: ReferenceCheck | Non
 def _verdicts(config: Config, paper: Paper) -> list[dict[str, str]]:
     """Return the rows of the paper's claims.csv; empty if it has no table of claims."""
     return [
-        row
-        for name in paper.claims
-        for row in read_rows(paths.table(config, paper.name, name)["csv"], CLAIM_COLUMNS, CLAIM_FORM)
+        row for name in paper.claims for row in read_verdicts(paths.table(config, paper.name, name)["csv"])
     ]
 
 

@@ -20,10 +20,7 @@ from svmrepro.workflow.number_text import plural
 #: Maximum number of reasons listed individually; further ones are only counted.
 MOST_REASONS = 3
 #: Part of a reason -> how to remove it.
-_HELP = {
-    "not available": "`./run fetch{scale}` tries again",
-    "not installed": "install its package",
-}
+_HELP = {"not available": "`./run fetch{scale}` tries again", "not installed": "install its package"}
 
 
 def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> str:

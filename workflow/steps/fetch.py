@@ -44,7 +44,7 @@ def fetch(config: Config, name: str) -> Marker:
             if name in config.datasets:
                 raise StepError(f"datasets.{name}: {one_line(error)}") from error
             available, missing = False, (one_line(error),)
-    reasons = tuple(one_line(ValueError(text)) for text in missing)
+    reasons = tuple(map(one_line, missing))
     found = Marker(name, available, reasons, time.time(), attempt(config, name))
     if missing and config.require_data:
         raise StepError(f"{found.reason()} (require_data is true)")

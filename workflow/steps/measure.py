@@ -73,7 +73,7 @@ class Measurer:
         self._machine = machine.describe()
         self._instructions = Instructions() if config.count_instructions else None
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-        self._missing = MissingRuns(experiment, config.shuffle, self._journal.read_lines())
+        self._missing = MissingRuns(experiment, config.shuffle, self._journal.valid_lines())
         #: The examples are the same for all points of an axis, the test set for all rows with its seed.
         self._data, self._test = _Last(), _Last()
 
@@ -126,9 +126,7 @@ class Measurer:
             test=test,
             instructions=self._instructions,
             matrix=partial(
-                self._matrices.of,
-                examples=(instance.n, instance.sample),
-                permutation=instance.permutation,
+                self._matrices.of, examples=(instance.n, instance.sample), permutation=instance.permutation
             ),
             present=self._present,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.configuration import Config, config_dir, paths
+from svmrepro.workflow.configuration import ROOT, Config, paths
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.judgement.claims import HEADLINE
 from svmrepro.workflow.site.pages import templates
@@ -20,7 +20,7 @@ from svmrepro.workflow.steps._command_line import run_step
 
 def run(config: Config) -> None:
     """Run the step; see the module docstring."""
-    words = (config_dir().parent / "workflow" / "report" / "workflow.rst").read_text(encoding="utf-8")
+    words = (ROOT / "workflow" / "report" / "workflow.rst").read_text(encoding="utf-8")
     judged = [
         paper
         for paper in read_folder(paths.results(config)).papers

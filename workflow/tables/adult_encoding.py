@@ -5,6 +5,7 @@ from __future__ import annotations
 from svmrepro import datasets
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.errors import one_line
 from svmrepro.workflow.tables.layout.cells import count, missing, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 
@@ -27,7 +28,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     try:
         compared = datasets.compare_encoding(results.config.data_dir, results.config.mirror)
     except datasets.DatasetUnavailable as error:
-        lacking = {"part": missing(f"not run: {' '.join(str(error).split())}")}
+        lacking = {"part": missing(f"not run: {one_line(error)}")}
         return Table(artefact.title, (TableSection(COLUMNS, [lacking]),), artefact.caption)
     rows = [
         {

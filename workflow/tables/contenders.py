@@ -42,10 +42,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     if baseline:
         columns.append(Column("relative", f"relative to {display_name(baseline)}"))
     if axes:
-        columns += [
-            Column("ratio", "relative to the solver's first row"),
-            Column("hits", "cache hits"),
-        ]
+        columns += [Column("ratio", "relative to the solver's first row"), Column("hits", "cache hits")]
     columns += [
         Column("iterations", "steps"),
         Column("kernel_evaluations", "kernel evaluations"),

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_kernel, display_name
 from svmrepro.workflow.configuration import jobs
-from svmrepro.workflow.configuration.contender_options import own_options
+from svmrepro.workflow.configuration.contender_options import default_options
 from svmrepro.workflow.configuration.model import Artefact, Config, Experiment
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance
 from svmrepro.workflow.tables.benchmarks import reached
@@ -86,7 +86,7 @@ def _cache(results: Results, experiment: Experiment) -> str:
     limits = {}
     for label in results.main(experiment.name):
         contender = experiment.contenders[label]
-        known = own_options(contender)
+        known = default_options(contender)
         if "cache_mb" in known:  # solvers that keep rows in another way lack this option
             limits[label] = float({**known, **contender.options}["cache_mb"])
     kept = {label: limit for label, limit in limits.items() if limit > 0}

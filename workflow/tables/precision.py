@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.results import Results, describe_problem, display_name
-from svmrepro.workflow.analysis.runs import CPU, Group
+from svmrepro.workflow.analysis.runs import CPU, LOWER_BOUNDS, Group
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.tables.layout.cells import Cell, count, median, missing, number, problem, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import flag_notes
-
-BOUNDS = ("certificate.dual", "certificate.relaxed")
-"""Columns with lower bounds of the optimum."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def reached(results: Results, experiment: str, n: int) -> dict[str, list[Reached
         for label in results.experiment(experiment).contenders
         for point in reversed(results.runs.points(experiment))
     }
-    bounds = [group.median(column) for group in groups.values() for column in BOUNDS]
+    bounds = [group.median(column) for group in groups.values() for column in LOWER_BOUNDS]
     optimum = max((bound for bound in bounds if bound is not None), default=None)
     if optimum is None:
         return {}

@@ -5,13 +5,7 @@ from __future__ import annotations
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.tables.layout.cells import (
-    DASH,
-    Cell,
-    count,
-    missing,
-    number,
-)
+from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number
 from svmrepro.workflow.tables.layout.exponents import dash_notes, exponent_section
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, beside_paper, table_of
 from svmrepro.workflow.tables.layout.size_rows import (

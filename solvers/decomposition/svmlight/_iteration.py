@@ -13,11 +13,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, NONE, UP
-from svmrepro.solvers.decomposition._pair_state import (
-    CALLS,
-    STATE,
-    place,
-)
+from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, place
 from svmrepro.solvers.quadratic_programs.working_set_qp import WorkingSetQP, release, solve_small, worst
 from svmrepro.solvers.quadratic_programs.working_set_qp import allocate as allocate_qp
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
@@ -393,18 +389,7 @@ def follow_step(state, work, cache, store, products, update, order, m, count):
 
 
 @compiled(
-    types.int64(
-        STATE,
-        WORK,
-        CACHE,
-        STORE,
-        PANEL,
-        *CALLS,
-        *FOLD,
-        types.float64,
-        types.int64,
-        types.int64,
-    ),
+    types.int64(STATE, WORK, CACHE, STORE, PANEL, *CALLS, *FOLD, types.float64, types.int64, types.int64),
 )
 def iterate(
     state, work, cache, store, panel, block, shape, dots, products, update, eps, slice_work, step_limit

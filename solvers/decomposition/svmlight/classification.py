@@ -207,15 +207,7 @@ def advance(run: SvmLightRun, work: int, step_limit: int) -> str | None:
             _restored(run, run.reconstruction)
         return None
     verdict = parts.iterate(
-        state,
-        run.work,
-        run.cache,
-        run.store,
-        run.panel,
-        *run.calls,
-        run.eps,
-        work,
-        step_limit,
+        state, run.work, run.cache, run.store, run.panel, *run.calls, run.eps, work, step_limit
     )
     if verdict == parts.SHRINK:
         _shrink(run)
@@ -266,10 +258,7 @@ def finish(run: SvmLightRun, status: str) -> Solution:
         status=status,
         iterations=int(scalars.steps),
         kernel_evaluations=int(cache.counts.entries),
-        work={
-            "nonzeros": int(cache.counts.touched),
-            "gradient_updates": int(scalars.updates),
-        },
+        work={"nonzeros": int(cache.counts.touched), "gradient_updates": int(scalars.updates)},
         info={
             "cache_hits": float(cache.counts.hits),
             "cache_misses": float(cache.counts.misses),

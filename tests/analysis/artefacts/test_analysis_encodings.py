@@ -12,10 +12,7 @@ from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables import adult_encoding
 
 UCI = ("tic-tac-toe", "ionosphere", "internet-ads", "spambase", "connect-4")
-OWN = {
-    "tic-tac-toe": "original: x = 1, o = -1, b = 0",
-    "connect-4": "original: x = 1, o = -1, b = 0",
-}
+OWN = {"tic-tac-toe": "original: x = 1, o = -1, b = 0", "connect-4": "original: x = 1, o = -1, b = 0"}
 UNIT, HOT, STANDARD = "scaled to [0, 1]", "one-hot", "standardised"
 
 #: Support vectors and bounded ones; all others equal the paper's.

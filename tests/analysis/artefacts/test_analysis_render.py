@@ -25,9 +25,9 @@ from svmrepro.workflow.tables.layout.cells import (
     DASH,
     Cell,
     count,
+    estimate,
     exponent,
     missing,
-    number,
     percent,
     printed,
     prose,
@@ -46,13 +46,7 @@ def rows_in(html):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [
-        (0.0071234, "0.00712"),
-        (20711.3, "20,700"),
-        (0, "0"),
-        (3.7e-12, "3.70e-12"),
-        (999.6, "1,000"),
-    ],
+    [(0.0071234, "0.00712"), (20711.3, "20,700"), (0, "0"), (3.7e-12, "3.70e-12"), (999.6, "1,000")],
 )
 def test_three_significant_digits(value, text):
     assert significant(value) == text
@@ -78,7 +72,7 @@ TABLE = Table(
                 Column("p", "paper", "CPU s", "SMO", paper=True),
             ),
             [
-                {"n": count(1000), "s": number(0.5, Interval(0.5, 0.4, 0.6)), "p": printed("2.0")},
+                {"n": count(1000), "s": estimate(Interval(0.5, 0.4, 0.6)), "p": printed("2.0")},
                 {"n": count(2000), "s": missing("not run: a\r\n| b"), "p": Cell(None, "–")},
             ],
         ),

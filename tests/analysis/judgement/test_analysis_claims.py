@@ -83,7 +83,7 @@ def test_rules_look_at_the_whole_interval(rule, bound, interval, verdict):
 good, bad, straddling = finding(2, 1.5, 2.5), finding(0.5, 0.4, 0.6), finding(1, 0.9, 1.1)
 
 
-small = replace(bad, below=10)
+small = replace(bad, deciding_size=10)
 low_estimate = finding(0.9, 0.5, 1.3)
 
 

@@ -63,7 +63,6 @@ ENTRY = one_set(f"""
 reader: idx
 features: 6
 labels: {{0: -1, 1: -1, 2: -1, 3: -1, 4: -1, 5: -1, 6: -1, 7: -1, 8: 1, 9: -1}}
-drawn: by subset_seed
 subsets: [train]
 test: test
 subset_seed: 5
@@ -105,7 +104,6 @@ def test_two_files_make_a_set(mirror, tmp_path):
     larger = datasets.load("toy", 30, data_dir=tmp_path, download=False)
     smaller = datasets.load("toy", 12, data_dir=tmp_path, download=False)
     assert (larger.X[:12] != smaller.X).nnz == 0 and np.array_equal(larger.y[:12], smaller.y)
-    assert datasets.fetch("toy", tmp_path, mirror, sizes=[7]).files.keys() == {"x", "y"}
 
 
 def test_prepared_arrays_belong_to_both_files(mirror, tmp_path):

@@ -79,7 +79,6 @@ ENTRY = one_set(f"""
 reader: lyrl2004
 features: 47236
 topic: CCAT
-drawn: joined
 subsets: [train, whole]
 test: test
 subset_seed: 5

@@ -6,9 +6,16 @@ import pytest
 from engine_support import EXPERIMENT, prepare, refusal, rows, snakemake, solver, tiny
 from msgspec import inspect
 from svmrepro.datasets.registry import RegistryKeys
-from svmrepro.workflow.configuration import callers_folder, config_dir, jobs, load_config, read_config
+from svmrepro.workflow.configuration import (
+    callers_folder,
+    config_dir,
+    dump_config,
+    jobs,
+    load_config,
+    read_config,
+)
 from svmrepro.workflow.configuration import settings as structs
-from svmrepro.workflow.configuration.model import HeldOut, write_config
+from svmrepro.workflow.configuration.model import HeldOut
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import all_claims
@@ -199,7 +206,7 @@ def test_a_mapping_may_go_on_from_another(tmp_path):
 @pytest.mark.parametrize("scale", ["default", "smoke", "paper"])
 def test_written_configuration_reads_back_the_same(tmp_path, scale):
     config = load_config({"scale": scale})
-    write_config(config, tmp_path / "config.json")
+    (tmp_path / "config.json").write_text(dump_config(config))
     assert read_config(tmp_path / "config.json") == config
     assert config.scale == scale
 
@@ -227,7 +234,7 @@ def test_a_data_set_of_ones_own(tmp_path):
     config = load_config({**own_data(), **experiment(dataset="mine", sizes=[7])})
     assert config.datasets["mine"].labels == ((0.0, -1.0), (1.5, 1.0), ("many", 1.0))
     assert config.own_files("mine") == ["mine.csv", "more.csv"] and config.own_files("adult") == []
-    write_config(config, tmp_path / "config.json")
+    (tmp_path / "config.json").write_text(dump_config(config))
     assert read_config(tmp_path / "config.json") == config
 
 
@@ -316,7 +323,7 @@ def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):
     assert found.contenders["chunking"].iteration_limit == 500
     assert found.contenders["smo"].iteration_limit == math.inf
     assert found.contenders["quick"].iteration_limit is None
-    write_config(config, tmp_path / "config.json")
+    (tmp_path / "config.json").write_text(dump_config(config))
     assert read_config(tmp_path / "config.json") == config
     # Older rows used the solver's own cap; another limit makes another row.
     limits = ({}, {"iteration_limit": None}, {"iteration_limit": 500}, {"iteration_limit": math.inf})

@@ -279,10 +279,7 @@ def test_faults_of_an_entry_point_name_package_and_entry(declare: Any) -> None:
     for name, said in (
         ("gone", r"solver 'gone' \(no_such_module:f\), an entry point of first 1\.2: ModuleNotFoundError"),
         ("lost", r"solver 'lost' .* of first 1\.2: AttributeError"),
-        (
-            "odd",
-            r"solver 'odd' \(module\), an entry point of first 1\.2: 'module' is not of the form ",
-        ),
+        ("odd", r"solver 'odd' \(module\), an entry point of first 1\.2: 'module' is not of the form "),
         ("none", "no package declares the solver 'none'; declared: gone, odd, lost"),
     ):
         with pytest.raises(user_functions.UserSolverError, match=said):

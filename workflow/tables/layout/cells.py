@@ -8,7 +8,7 @@ none. It never shows "nan" or "None".
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from svmrepro.workflow.number_text import significant
@@ -35,21 +35,20 @@ class Cell:
 BLANK = Cell(None, DASH)
 
 
-def number(value: float | int | None, interval: Interval | None = None, *, digits: int = 3) -> Cell:
-    """Return the cell of a measured number, with its interval if given."""
-    if value is None:
-        return BLANK
-    text = significant(float(value), digits)
-    if interval is None or interval.ends is None:
-        return Cell(value, text)
-    low, high = interval.ends
-    detail = "" if low == high else f"{significant(low, digits)} … {significant(high, digits)}"
-    return Cell(value, text, interval.ends, detail)
+def number(value: float | int | None, *, digits: int = 3) -> Cell:
+    """Return the cell of a measured number."""
+    return BLANK if value is None else Cell(value, significant(float(value), digits))
 
 
 def estimate(interval: Interval | None, *, digits: int = 3) -> Cell:
     """Return the cell of an estimate with its interval."""
-    return BLANK if interval is None else number(interval.value, interval, digits=digits)
+    return BLANK if interval is None else shown_by(interval, lambda number: significant(number, digits))
+
+
+def shown_by(interval: Interval, text: Callable[[float], str]) -> Cell:
+    """Return the cell of an estimate with its interval, formatted by ``text``; an exact one shows none."""
+    detail = "" if interval.low == interval.high else " … ".join(map(text, interval.ends or ()))
+    return Cell(interval.value, text(interval.value), interval.ends, detail)
 
 
 def median(values: Sequence[float], interval: Interval | None = None, *, noun: str = "run") -> Cell:

@@ -9,15 +9,7 @@ from svmrepro.workflow.analysis.printed_numbers import SCALING, snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.statistics import FEWEST_SIZES, Fit
-from svmrepro.workflow.tables.layout.cells import (
-    BLANK,
-    DASH,
-    Cell,
-    exponent,
-    missing,
-    printed,
-    prose,
-)
+from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, exponent, missing, printed, prose
 from svmrepro.workflow.tables.layout.model import Column, TableSection
 
 _NO_FIT = f"no fit: fewer than {FEWEST_SIZES} sizes could be fitted"

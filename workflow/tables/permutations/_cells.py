@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval, mean_interval
-from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, prose
+from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, estimate, prose, shown_by
 from svmrepro.workflow.tables.layout.model import Column
 
 
@@ -37,12 +37,7 @@ def mean_cell(values: Sequence[float], digits: int) -> Cell:
 
 def count_cell(mean: Interval, decimals: int = 1) -> Cell:
     """Return the cell of a mean count with its interval, which is omitted if the count is exact."""
-    text = f"{mean.value:,.{decimals}f}"
-    if mean.ends is None:
-        return Cell(mean.value, text)
-    low, high = mean.ends
-    shown = "" if low == high else f"{low:,.{decimals}f} … {high:,.{decimals}f}"
-    return Cell(mean.value, text, mean.ends, shown)
+    return shown_by(mean, lambda value: f"{value:,.{decimals}f}")
 
 
 def p_cells(compared: Family, place: int, name: str) -> dict[str, Cell]:

@@ -13,10 +13,10 @@ from svmrepro.workflow.analysis.printed_numbers import PaperNumbers, snake
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.run_pairs import pairs
 from svmrepro.workflow.analysis.runs import Group
-from svmrepro.workflow.configuration.contender_options import own_options
+from svmrepro.workflow.configuration.contender_options import default_options
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.number_text import plural
-from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER, Interval, mean_interval
+from svmrepro.workflow.statistics import FEWEST_PAIRS, LARGER, SIGNIFICANCE, SMALLER, Interval, mean_interval
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, missing, number, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, table_of
 
@@ -189,7 +189,7 @@ def _notes(compared: _Comparison, chosen: Sequence[str], shared: Sequence[str], 
         "Longest planned step: relative to Newton's, over all sets and permutations, and the chess board "
         "of 1,000 if the reading was run on it. Objective: sets on which the dual objective is "
         f"significantly higher or lower than {baseline}'s (p < {SIGNIFICANCE:g} by Wilcoxon's paired "
-        f"signed-rank test, uncorrected), of those with at least {FEWEST} permutations.",
+        f"signed-rank test, uncorrected), of those with at least {FEWEST_PAIRS} permutations.",
     ]
 
 
@@ -219,7 +219,7 @@ def _options(contender: Contender) -> str:
     """Name the options that differ from the defaults of the solver; or the solver."""
     if not contender.options:
         return f"solver {contender.solver}"
-    defaults = own_options(contender)
+    defaults = default_options(contender)
     return ", ".join(
         f"{key}: {str(value).lower() if isinstance(value, bool) else value}"
         for key, value in contender.options.items()
@@ -228,11 +228,7 @@ def _options(contender: Contender) -> str:
 
 
 def _row(
-    reading: ScoredReading,
-    chosen: Sequence[str],
-    others: Sequence[str],
-    shared: Sequence[str],
-    within: float,
+    reading: ScoredReading, chosen: Sequence[str], others: Sequence[str], shared: Sequence[str], within: float
 ) -> dict[str, Cell]:
     cells = {"reading": prose(reading.contender.label), "options": prose(_options(reading.contender))}
     if reading.longest is not None:

@@ -11,7 +11,7 @@ from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.number_text import plural
-from svmrepro.workflow.statistics import FEWEST, LARGER, SIGNIFICANCE, SMALLER
+from svmrepro.workflow.statistics import FEWEST_PAIRS, LARGER, SIGNIFICANCE, SMALLER
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells, p_text
@@ -69,7 +69,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "says 5 of 10, changes are over 5. Change: relative to its mean on the same permutations.",
         f"Fewer, more, faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided signed-rank "
         "test, uncorrected. Below each change: p, and p after Holm's correction over all rows, "
-        f"from {FEWEST} pairs on; fewer cannot reach {SIGNIFICANCE:g}.",
+        f"from {FEWEST_PAIRS} pairs on; fewer cannot reach {SIGNIFICANCE:g}.",
         *filter(None, tallies),
         *size_notes(rows, results),
         *load_notes(results, rows, (baseline, *contenders)),
@@ -102,7 +102,7 @@ def _row(
         pairs, verdict = len(pairing.first), QUANTITIES[key][-1].get(test.mark(test.p), "")
         levels = f"p {p_text(test.p)}, Holm {p_text(compared.corrected[place])}"
         said = "" if pairs == most else plural(pairs, "pair")
-        if pairs >= FEWEST:
+        if pairs >= FEWEST_PAIRS:
             said = ": ".join(filter(None, [verdict, levels]))
         cells[f"{name}_change"] = Cell(change.value, change.text, detail=said)
         cells[f"{name}_verdict"] = prose(verdict)
