@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -39,8 +38,9 @@ IndexDataCacheFile._load_index = slowly
 def twice(x):
     return x + x
 
-time.sleep(max(0.0, float(sys.argv[1]) - time.time()))
-for name in sys.argv[2:]:
+print(flush=True)
+sys.stdin.read()
+for name in sys.argv[1:]:
     print(twice(np.dtype(name).type(1.5)))
 print(sum(twice.stats.cache_misses.values()))
 """
@@ -52,11 +52,13 @@ def processes(folder: Path, *types: list[str]) -> list[list[str]]:
     script = folder / "twice.py"
     script.write_text(SCRIPT)
     own = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
-    starts = str(time.time() + 3.0)
-    running = [
-        subprocess.Popen([sys.executable, script, starts, *each], env=own, stdout=subprocess.PIPE, text=True)
-        for each in types
-    ]
+    waiting, start = os.pipe()
+    pipes = {"stdin": waiting, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen([sys.executable, script, *each], env=own, **pipes) for each in types]
+    for each in running:
+        each.stdout.readline()  # it has imported what it needs
+    os.close(start)
+    os.close(waiting)
     said = [each.communicate()[0].split() for each in running]
     assert not any(each.returncode for each in running)
     return said
@@ -159,8 +161,9 @@ def test_of_a_cache_that_can_only_be_read_the_code_is_used(tmp_path: Path) -> No
     processes(tmp_path, ["float64"])
     for path in [*(tmp_path / "cache").rglob("*"), tmp_path / "cache"]:
         path.chmod(0o555 if path.is_dir() else 0o444)
-    words = unprivileged([sys.executable, str(script), "0", "float64", "int64"])
-    said = ran(*words, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}).stdout.split()
+    words = unprivileged([sys.executable, str(script), "float64", "int64"])
+    own = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    said = ran(*words, env=own, stdin=subprocess.DEVNULL).stdout.split()
     assert said == ["3.0", "2", "1"]
 
 
