@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +66,21 @@ def measured(
     scale: str = "paper",
     permutations: int = 10,
     gain: Gain = usual,
+    alone: Collection[str] = (),
     **made: Any,
 ) -> Config:
-    """Return the configuration of some experiments whose records, modified in place, were analysed."""
+    """Return the configuration of some experiments whose records, modified in place, were analysed.
+
+    With ``alone``, just these contenders take part.
+    """
     config = paper_config(folder, paper, {name: {"permutations": permutations} for name in names}, scale)
+    if alone:
+        described = config.papers[paper]
+        few = {
+            name: replace(each, contenders={label: each.contenders[label] for label in alone})
+            for name, each in described.experiments.items()
+        }
+        config = replace(config, papers={paper: replace(described, experiments=few)})
     lines = {
         name: records(config, experiment, gain)
         for name, experiment in config.papers[paper].experiments.items()

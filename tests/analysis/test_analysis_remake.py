@@ -17,15 +17,23 @@ from svmrepro.workflow.steps import remake
 COMMITTED = sorted((PROJECT / "results" / "reference").glob("*/*/measurements.parquet"))
 
 
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """The analysis of two experiments, one of which has a claim that holds."""
+    return synthetic.analyse(
+        synthetic.make_config(tmp_path_factory.mktemp("two"), ("noise-linear", "separable-linear"))
+    )
+
+
 @pytest.fixture
-def published(full, tmp_path, monkeypatch):
+def published(two, tmp_path, monkeypatch):
     """The tables of the synthetic paper with its measurements, as a folder of their own; and where to go."""
     folder = tmp_path / "published"
-    shutil.copytree(paths.results(full) / synthetic.PAPER, folder / synthetic.PAPER)
+    shutil.copytree(paths.results(two) / synthetic.PAPER, folder / synthetic.PAPER)
 
     def same(found, output):
         assert list(found) == [synthetic.PAPER]
-        return replace(full, results_dir=output / "results", figures_dir=output / "figures")
+        return replace(two, results_dir=output / "results", figures_dir=output / "figures")
 
     # The synthetic paper has contenders of its own.
     monkeypatch.setattr(remake, "_config", same)

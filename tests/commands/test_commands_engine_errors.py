@@ -11,22 +11,25 @@ TYPO, NOWHERE = "results/smoke/platt1998/scalin.md", "results/smoke/platt1998/no
 SIZE = "Resource 'mem' with value '(' could not be parsed as size in MB"
 
 
-@pytest.mark.parametrize("more", [[], ["--dry-run"]])
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         ([TYPO], f"there is no target {TYPO}; did you mean '{SCALING}'?"),
         ([NOWHERE], f"there is no target {NOWHERE}; `./run --list-target-rules` lists the names"),
+        ([NOWHERE, "--dry-run"],
+         f"there is no target {NOWHERE}; `./run --list-target-rules` lists the names"),
         (["noise-linear", "--default-resources", "mem=("], f"--default-resources: {SIZE}"),
         (["noise-linear", "--set-resources", "measure:mem=("], f"--set-resources: {SIZE}"),
+        (["noise-linear", "--set-threads", "measure=x", "--dry-run"],
+         '--set-threads: "x" is not a number of threads'),
         (["noise-linear", "--set-threads", "measure=x"],
          '--set-threads: "x" is not a number of threads'),
         (["noise-linear", "--report-after-run"],
          "The option --report-after-run requires the --report option."),
     ],
 )  # fmt: skip
-def test_an_error_of_a_run_and_of_a_dry_run(tmp_path, words, more, expected):
-    assert told(svmrepro(tmp_path, *words, "--scale", "smoke", *more)) == f"error: {expected}"
+def test_an_error_of_a_run_and_of_a_dry_run(tmp_path, words, expected):
+    assert told(svmrepro(tmp_path, *words, "--scale", "smoke")) == f"error: {expected}"
     assert not list(tmp_path.rglob("*.jsonl"))
 
 

@@ -76,7 +76,7 @@ class Tree:
         return self.python(*engine, *place, compiled=True)
 
     def runs(self, *contenders):
-        """Solve the toy problems; return an entry for each problem and contender."""
+        """Solve the toy problems, up to one that fails; return an entry for each problem and contender."""
         done = self.python(str(SCRIPT), *contenders)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -125,7 +125,8 @@ def one_of_each_contender():
 def test_the_check_notices(fault, sound, tmp_path):
     tree = Tree(tmp_path / "faulty")
     tree.inject(fault)
-    outcome = verdict(sound[fault.contender], tree.runs(fault.contender))
+    after = tree.runs(fault.contender)
+    outcome = verdict(sound[fault.contender][: len(after)], after)
     assert outcome.faults, f"nobody notices: {fault.name}"
 
 

@@ -3,8 +3,8 @@
     python toy_runs.py CONTENDER ...
 
 Prints as JSON what the check records of a run (`svmrepro.workflow.judgement.reference_check.summarise`): the
-certified status and the counts of every problem and contender. numba's JIT is off, because compiling a
-changed line takes half a minute, and interpreting such problems a second.
+certified status and the counts of every problem and contender, up to the first that is not solved. numba's
+JIT is off, because compiling a changed line takes half a minute, and interpreting such problems a second.
 """
 
 from __future__ import annotations
@@ -104,19 +104,25 @@ def entry(name, problem, label):
     return {**shared, "status": "optimal", "counts": counts, "info": solution.info}
 
 
-def main(labels):
-    if os.environ.get("NUMBA_DISABLE_JIT") != "1":
-        sys.exit("NUMBA_DISABLE_JIT=1 is needed")
-    # splitmix64 relies on overflow, and compiled code divides by zero silently.
-    warnings.simplefilter("ignore", RuntimeWarning)
-    entries = []
+def runs(labels):
+    """Yield the entries up to the first that is not optimal: it is fault enough, and takes the longest."""
     for name, X, y, C, kernel, storage in problems():
         for label in labels:
             if label in CUTTING_PLANES and kernel.name != "linear":
                 continue
             problem = Problem(X, y, C, kernel, bias=label not in WITHOUT_BIAS, storage=storage)
-            entries.append(entry(name, problem, label))
-    json.dump(entries, sys.stdout)
+            found = entry(name, problem, label)
+            yield found
+            if found["status"] != "optimal":
+                return
+
+
+def main(labels):
+    if os.environ.get("NUMBA_DISABLE_JIT") != "1":
+        sys.exit("NUMBA_DISABLE_JIT=1 is needed")
+    # splitmix64 relies on overflow, and compiled code divides by zero silently.
+    warnings.simplefilter("ignore", RuntimeWarning)
+    json.dump([*runs(labels)], sys.stdout)
 
 
 if __name__ == "__main__":

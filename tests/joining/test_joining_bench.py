@@ -140,12 +140,14 @@ def test_mistakes_are_told_in_one_line(words, said, table, tmp_path, monkeypatch
     assert told.startswith("error: ") and said in told, told
 
 
-def test_a_bench_from_beginning_to_end(table, tmp_path):
+def test_a_bench_from_beginning_to_end(table, tmp_path, monkeypatch, capfd):
     (tmp_path / "mypkg.py").write_text(SOLVER)
-    words = ["-s", "mypkg:train", "-s", "libsvm", "-d", table, "--labels", "0:-1,1:1", "--test", table]
-    command = [sys.executable, "-m", "svmrepro.workflow.commands.main", "bench", *words]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
-    ended = ran(*command, "--option", "cache_mb=20", cwd=tmp_path, env=environment)
+    data = ["-d", str(table), "--labels", "0:-1,1:1", "--test", str(table)]
+    words = ["bench", "-s", "mypkg:train", "-s", "libsvm", *data]
+    command = [sys.executable, "-m", "svmrepro.workflow.commands.main", *words, "--option", "cache_mb=20"]
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    ended = ran(*command, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     folder = tmp_path / "bench" / "mine"
     rows = {row["contender"]: row for row in rows_of(folder / "table.csv")}
@@ -164,14 +166,15 @@ def test_a_bench_from_beginning_to_end(table, tmp_path):
     settings = yaml.safe_load((folder / "config" / "experiments" / "bench.yaml").read_text())
     assert settings["experiments"]["mine"]["sizes"] == [50, 100, 200]
     assert "default scale" not in ended.stdout and "at the next size" not in ended.stdout
-    ended = ran(*command, "-s", "mypkg:refuse", "-s", "mypkg:die", cwd=tmp_path, env=environment)
-    assert ended.returncode == 1
-    assert "mine: mypkg:die on n = 200: error (ended its process (exit code 3))\n" in ended.stderr
-    assert "bench: mypkg.die solved 6 of 7 runs; mine, n = 200: ended its process (exit" in ended.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main([*words, "-s", "mypkg:refuse", "-s", "mypkg:die"]) == 1
+    told = capfd.readouterr().err
+    assert "mine: mypkg:die on n = 200: error (ended its process (exit code 3))\n" in told
+    assert "bench: mypkg.die solved 6 of 7 runs; mine, n = 200: ended its process (exit" in told
     assert rows_of(folder / "table.csv")[0]["n"] == "200", "the others went on"
     assert (
-        "bench: mypkg.refuse solved none of 3 runs; mine, n = 50: ValueError: no luck (mypkg.py:16)"
-        in ended.stderr
+        "bench: mypkg.refuse solved none of 3 runs; mine, n = 50: ValueError: no luck (mypkg.py:16)" in told
     )
 
 
@@ -198,23 +201,24 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
 
 
-@pytest.mark.parametrize(("before", "given"), [("from beside import train", "train"), ("", "'beside:train'")])
-def test_a_script_hands_on_a_module_that_lies_beside_it(before, given, tmp_path):
+def test_a_script_hands_on_modules_that_lie_beside_it(tmp_path):
     folder = tmp_path / "scripts"
     folder.mkdir()
-    (folder / "beside.py").write_text(SOLVER)
-    (tmp_path / "beside.py").write_text("def train(problem, eps, time_limit):\n    pass\n")
+    for name in ("imported.py", "named.py"):
+        (folder / name).write_text(SOLVER)
+        (tmp_path / name).write_text("def train(problem, eps, time_limit):\n    pass\n")
     (folder / "script.py").write_text(
-        f"{before}\n"
+        "from imported import train\n"
         "import numpy as np\n"
         "from svmrepro.workflow.joining.bench_run import bench\n"
         "X = np.random.default_rng(0).normal(size=(60, 2))\n"
-        f"table, _ = bench([{given}, 'libsvm'], {{'mine': (X, np.sign(X[:, 0]))}}, repeats=1)\n"
+        "solvers = [train, 'named:train', 'libsvm']\n"
+        "table, _ = bench(solvers, {'mine': (X, np.sign(X[:, 0]))}, repeats=1)\n"
         "print(*table.contender[table.seconds > 0], sep=', ')\n"
     )
     ended = ran(sys.executable, "scripts/script.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""})
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == "LIBSVM, dense, LIBSVM, sparse, beside.train\n"
+    assert ended.stdout == "LIBSVM, dense, LIBSVM, sparse, imported.train, named.train\n"
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
 from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, noted_figure, table
-from support import PROJECT, ran, rows_of, write_rows
+from support import PROJECT, rows_of, write_rows
 from svmrepro.workflow import archives
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
+from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
@@ -383,10 +384,10 @@ def test_the_report_begins_with_the_verdicts(run, tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"), [("none", "is neither a folder"), ("", "holds no results of a run")]
 )
-def test_a_folder_without_results_is_refused_in_one_line(tmp_path, name, said):
-    done = ran("svmrepro", "site", tmp_path / name, "--out", tmp_path / "site")
-    assert done.returncode == 1 and done.stderr.startswith("error: ") and said in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_a_folder_without_results_is_refused_in_one_line(tmp_path, capsys, name, said):
+    assert main(["site", str(tmp_path / name), "--out", str(tmp_path / "site")]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: ") and said in told and told.count("\n") == 1
 
 
 def test_a_file_that_is_no_archive_is_named_alone(tmp_path):
@@ -410,9 +411,14 @@ def test_a_full_disk_names_the_file_that_cannot_be_copied(run, tmp_path, monkeyp
     assert not earlier.exists(), "if it exists, all other pages do"
 
 
-def test_papers_beyond_the_default_list_have_their_titles():
+def test_papers_beyond_the_default_list_have_their_titles(tmp_path):
     """A reference may hold more papers than a run measures unless told to."""
-    run = read_folder(PROJECT / "results" / "reference" / "default")
+    for place in ("results", "figures"):
+        folder = tmp_path / place / "reference" / "default"
+        folder.mkdir(parents=True)
+        for paper in ("grid", "convergence", "threads"):
+            (folder / paper).symlink_to(PROJECT / place / "reference" / "default" / paper)
+    run = read_folder(tmp_path / "results" / "reference" / "default")
     known = {paper.name: paper for paper in run.papers}
     assert {"grid", "convergence", "threads"} <= known.keys()
     assert known["grid"].experiments["adult-grid"].title == "Adult"

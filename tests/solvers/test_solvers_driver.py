@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -265,6 +266,12 @@ def test_iteration_limit(name: str, kernel: str) -> None:
     assert solve(problem, name, iteration_limit=10 * whole).status == "optimal"
 
 
+@cache
+def long_problem(kernel: Kernel, bias: bool) -> Problem:
+    # One step of chunking takes tens of seconds; the solvers of squared hinges need few passes.
+    return Problem(*cloud(8000, 200, noise=10.0), 100.0, kernel, bias=bias)
+
+
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [
@@ -275,9 +282,7 @@ def test_iteration_limit(name: str, kernel: str) -> None:
     ],
 )
 def test_time_limit(name: str, kernel: Kernel) -> None:
-    # One step of chunking takes tens of seconds; the solvers of squared hinges need few passes.
-    X, y = cloud(8000, 200, noise=10.0)
-    problem = Problem(X, y, 100.0, kernel, bias=biased(name))
+    problem = long_problem(kernel, biased(name))
     solve(problem, name, verify=False, iteration_limit=1)
     limit = 0.15 if SOLVERS[name].loss == "hinge" else 1e-5
     solution = solve(problem, name, eps=1e-9, verify=False, time_limit=limit, trace=True)
@@ -289,7 +294,8 @@ def test_time_limit(name: str, kernel: Kernel) -> None:
         assert certificate.equality_residual <= 1e-9 * problem.total
         assert certificate.dual <= certificate.primal
         if solution.loss == "hinge":
-            assert solution.weights == pytest.approx(X.T @ (y * solution.alpha), rel=1e-9, abs=1e-9)
+            weights = problem.X.T @ (problem.y * solution.alpha)
+            assert solution.weights == pytest.approx(weights, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import sums
 from sums import Combination
+from svmrepro.workflow.errors import StepError
 
 HERE = sums.lacking(Combination("x", {"OPENBLAS_CORETYPE": "Nehalem"})) == ""
 
@@ -19,8 +20,10 @@ def test_openblas_and_numba_follow_their_variables() -> None:
     assert sums.chosen(Combination("both", both)) == "Nehalem; generic without AVX-512"
 
 
-@pytest.mark.skipif(not HERE, reason="no x86-64 processor")
-def test_the_cheapest_compiles_nothing_and_is_another_one() -> None:
-    cheapest = sums.cheapest()
-    assert not cheapest.compiles and "NUMBA_CACHE_DIR" not in cheapest.environment
-    assert sums.chosen(cheapest) != sums.chosen(Combination("as-it-is", {}))
+def test_tests_are_looked_for_before_any_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*words: str) -> None:
+        raise StepError(f"no {words}")
+
+    monkeypatch.setattr(sums.checkout, "require_tests", refuse)
+    with pytest.raises(StepError, match=r"^no \('no-such-word',\)$"):
+        sums.main(["no-such-word"])

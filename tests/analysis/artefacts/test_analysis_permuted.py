@@ -11,6 +11,7 @@ from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASUR
 from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.statistics import Interval, mean_ratio
+from svmrepro.workflow.steps import plot
 
 SOME = ("banana", "heart", "titanic", "connect-4", "chess-board-1000", "chess-board-10000", "internet-ads")
 
@@ -28,8 +29,9 @@ def gain(experiment, contender):
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("permuted")
-    return permuted.measured(folder, SOME, gain=gain, figures=True, scale="default")
+    config = permuted.measured(tmp_path_factory.mktemp("permuted"), SOME, gain=gain, scale="default")
+    plot.run(config, PAPER, ["working-sets"])
+    return config
 
 
 def rows(config, artefact):
@@ -209,7 +211,7 @@ def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, l
     def change(line):
         line["flagged"] = line["seed"] < flagged
 
-    settings = {"permutations": 100, "gain": lambda *_: 1.0, "only": ["claims"]}
+    settings = {"permutations": 100, "gain": lambda *_: 1.0, "only": ["claims"], "alone": ("smo", "pasmo")}
     config = permuted.measured(tmp_path, ["chess-board-1000"], change, **settings)
     finding = share(config, "cpu_seconds", "more")
     assert (finding.label, finding.interval) == (label, Interval(0.0, 0.0, high))

@@ -4,6 +4,7 @@ import csv
 import re
 import shutil
 from dataclasses import replace
+from functools import cache
 
 import analysis_support as synthetic
 import pytest
@@ -46,9 +47,13 @@ def other(full, tmp_path):
     return make
 
 
+@cache
+def unchanged(folder):
+    return read_run(folder, [PAPER])
+
+
 def paired(full, folder):
-    sides = [read_run(place, full.papers) for place in (paths.results(full), folder)]
-    return PairedRuns(*sides)
+    return PairedRuns(unchanged(paths.results(full)), read_run(folder, [PAPER]))
 
 
 def of_row(row, contender="smo"):

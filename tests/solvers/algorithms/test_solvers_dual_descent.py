@@ -52,8 +52,7 @@ def test_as_liblinear_and_ocas(storage: str, shrinking: bool) -> None:
     assert solution.info["active"] == problem.n if not shrinking else solution.info["active"] < problem.n
 
 
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize(("C", "storage"), [(0.1, "dense"), (10.0, "csr"), (1000.0, "dense")])
 def test_tolerances_are_kept(C: float, storage: str) -> None:
     problem = numbers(C, storage=storage)
     sweeps = [judged(problem, NAME, eps)[0].iterations for eps in (0.3, 1e-2, 1e-4, 1e-6)]

@@ -102,20 +102,14 @@ def whole_matrix() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("C", "eps", "cache_mb", "threads"),
-    [
-        (10.0, 1e-3, 0.0, 1),
-        (10.0, 1e-3, 40.0, 1),
-        (10.0, 1e-3, 40.0, 2),
-        (1.0, 1e-3, 40.0, 1),
-        (10.0, 1e-6, 40.0, 1),
-    ],
+    ("C", "eps", "cache_mb"),
+    [(10.0, 1e-3, 0.0), (10.0, 1e-3, 40.0), (1.0, 1e-3, 40.0), (10.0, 1e-6, 40.0)],
 )
 def test_the_gradient_of_returning_examples_is_as_exact_as_stated(
-    C: float, eps: float, cache_mb: float, threads: int, whole_matrix: Any
+    C: float, eps: float, cache_mb: float, whole_matrix: Any
 ) -> None:
     problem, matrix = whole_matrix[0].with_C(C), whole_matrix[1]
-    run = started(problem, eps, cache_mb=cache_mb, threads=threads)
+    run = started(problem, eps, cache_mb=cache_mb)
     state, restores, most = run.pairs.state, 0, 0
     in_fixed_point: list[bool] = []
     while smo_newton.advance(run, 200_000, 1 << 40) is None:
@@ -143,11 +137,7 @@ def test_the_gradient_of_returning_examples_is_as_exact_as_stated(
 )
 def test_double_precision_takes_over(C: float, gamma: float, eps: float) -> None:
     problem = binary_problem(C, gamma)
-    solution = solve(problem, "smo-newton", eps=eps)
-    reference = solve(problem, "pasmo", eps=eps, iteration_limit=3_000_000)
-    assert solution.status == "optimal"
-    if reference.status == "optimal":
-        assert solution.info["objective"] == pytest.approx(reference.info["objective"], rel=1e-3)
+    assert judged(problem, "smo-newton", eps)[1].relative_gap <= 1e-3
 
 
 @pytest.mark.parametrize("options", [{}, {"cache_mb": 0.0}, {"shrinking": False}])
@@ -221,14 +211,14 @@ def dense_problem(C: float, gamma: float = 0.1, far: float = 0.0) -> Problem:
     return Problem(X + far, y, C, Kernel.gaussian(gamma=gamma), storage="dense")
 
 
-@pytest.mark.parametrize("C", [0.3, 3.0, 100.0])
-def test_the_noise_is_never_larger_than_stated(C: float) -> None:
+@pytest.mark.parametrize(("C", "work"), [(0.3, 20_000), (3.0, 20_000), (100.0, 100_000)])
+def test_the_noise_is_never_larger_than_stated(C: float, work: int) -> None:
     problem = dense_problem(C)
     matrix = gram_matrix(problem)
     run = started(problem, shrinking=False)
     assert run.pairs.rounded
     fixed, seen = run.pairs.iterated.screen, 0
-    while smo_newton.advance(run, 20_000, 1 << 40) is None:
+    while smo_newton.advance(run, work, 1 << 40) is None:
         if fixed.scalars.valid and run.polish is None:
             state = run.pairs.state
             exact = problem.y - matrix @ state.beta

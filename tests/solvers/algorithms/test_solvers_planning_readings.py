@@ -23,9 +23,11 @@ NAMED: dict[str, dict[str, Any]] = {
     "smo2-over-wss": {"plan": "never", "offer": "always", "gain": "newton", "stretch": 1.1},
 }
 
-#: One option at a time, and some together.
+_DEFAULTS = SOLVERS[NAME].check_options({})
+#: No option, one at a time, and some together.
 READINGS: list[dict[str, Any]] = [
-    *({key: value} for key, values in READING_CHOICES.items() for value in values),
+    {},
+    *({key: value} for key, values in READING_CHOICES.items() for value in values if value != _DEFAULTS[key]),
     {"eta": 0.1},
     {"stretch": 1.1},
     {"this_box": "none", "clip": "after"},

@@ -16,12 +16,17 @@ SUCCESSORS = ("csmo", "smo-newton")
 VARIANTS = [name for name, spec in SOLVERS.items() if spec.module == "decomposition.second_order"]
 
 
+@cache
+def libsvm(C: float) -> Any:
+    return SVC(C=C, gamma=0.5, tol=1e-5).fit(*banana_like(400))
+
+
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("name", [*VARIANTS, *SUCCESSORS])
 def test_libsvm_agrees(name: str, C: float) -> None:
     X, y = banana_like(400)
     problem = Problem(X, y, C, Kernel.gaussian(0.5))
-    model = SVC(C=C, gamma=0.5, tol=1e-5).fit(X, y)
+    model = libsvm(C)
     solution, certificate = judged(problem, name, 1e-5)
     alpha = np.zeros(400)
     alpha[model.support_] = np.abs(model.dual_coef_[0])

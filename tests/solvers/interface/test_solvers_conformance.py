@@ -180,12 +180,12 @@ def test_a_bad_solver_is_found_out(name: str) -> None:
 @pytest.mark.parametrize(
     ("solver", "last", "solved"),
     [
-        (endless, "FAILED time       sparse, linear: did not return within the deadline of 5 s", 2),
+        (endless, "FAILED time       sparse, linear: did not return within the deadline of 2 s", 2),
         (ending, "FAILED result     separable, linear: ended its process (exit code 3)", 0),
     ],
 )
 def test_a_call_without_an_answer_ends_the_test(solver: Any, last: str, solved: int) -> None:
-    *before, failed = check(solver, deadline=5.0, without=["time"]).findings
+    *before, failed = check(solver, deadline=2.0, without=["time"]).findings
     assert str(failed) == f"{last}; the test ends here"
     assert sum(finding.check == "solves" and finding.passed for finding in before) == solved
     assert not multiprocessing.active_children()
@@ -223,7 +223,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "conforms: 0 of " in capsys.readouterr().out
     assert main([f"{HERE}:refusing", *skipped]) == 1
     assert "not one was solved" in capsys.readouterr().out
-    assert main([f"{HERE}:endless", "--deadline", "5"]) == 1
+    assert main([f"{HERE}:endless", "--deadline", "2"]) == 1
     told = capsys.readouterr()
     assert "sparse, linear: no answer yet" in told.err and "ok     solves     overlapping" in told.out
     assert main([f"{HERE}:good", "--deadline", "0"]) == 2

@@ -12,6 +12,7 @@ from svmrepro.solvers.caches import example_tiles as tiles
 from svmrepro.solvers.caches import feature_columns as panels
 from svmrepro.solvers.caches import single_rows
 from svmrepro.solvers.caches.bit_columns import STRETCH
+from svmrepro.solvers.compilation.compiled import compiled_for
 from svmrepro.solvers.decomposition import _gradient_reconstruction as reconstruction
 from svmrepro.solvers.decomposition import _gradient_rows as gradient_rows
 from svmrepro.solvers.decomposition import second_order, smo_newton
@@ -169,8 +170,9 @@ def test_sums_over_the_multipliers_are_those_of_whole_rows(d: int, shared: int) 
     changes, base = rng.normal(size=1100), problem.layout("panel", panels.build_panel)
     panel = single_rows.part_of(base, base, changed)
     G, at, computed, read = y[examples].copy(), 0, 0, 0
+    subtract_sums = compiled_for(gradient_rows.subtract_sums, gradient_rows.SUMS)
     while at < examples.size:
-        at, entries, touched = gradient_rows.subtract_sums(
+        at, entries, touched = subtract_sums(
             G,
             problem.prepare(),
             panel,
