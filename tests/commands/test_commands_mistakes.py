@@ -103,6 +103,11 @@ def called(tmp_path, monkeypatch, capfd):
         (["--scale", "smoke", "--scale=paper"], "--scale is given twice; give it once"),
         (["publish", "--scale", "smoke", "--scale", "paper"], "--scale is given twice; give it once"),
         (["-c2", "--cores", "2"], "--cores is given twice; give it once"),
+        (["--config", "scale=smoke", "--config", "repeats=5"],
+         "--config is given twice; give it once, with all its values"),
+        (["--configfile", "a.yaml", "--configfiles", "b.yaml"],
+         "--configfile is given twice; give it once, with all its values"),
+        (["--until", "measure", "-U", "all"], "--until is given twice; give it once, with all its values"),
         (["--cofig", "repeats=5"],
          "unrecognized arguments: --cofig; see `svmrepro run --help` and `snakemake --help`"),
         (["--until", "measur"], f"--until: {NO_RULE}"),
@@ -162,8 +167,7 @@ def test_of_a_configuration_file(called, tmp_path, text, expected):
 
 
 def test_what_may_be_given_twice(called):
-    twice = ("--config", "repeats=2", "--config", "time_limit=never")
-    line = told(called("-s", "smo", "-s", "chunking", *twice))
+    line = told(called("-s", "smo", "-s", "chunking", "--config", "repeats=2", "time_limit=never"))
     assert line == "error: --config: time_limit: must be a number or null, not 'never'"
 
 
