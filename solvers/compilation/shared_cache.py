@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 from uuid import uuid4
 
@@ -52,8 +53,14 @@ def share_cache(function: Any, compiling: Callable[[], AbstractContextManager[No
 
     def load(signature: Any, context: Any) -> Any:
         rtsys.initialize(context)  # machine code calls its functions
-        with cached._guard_against_spurious_io_errors():
-            return cached._load_overload(signature, context)
+        try:
+            with cached._guard_against_spurious_io_errors():
+                return cached._load_overload(signature, context)
+        except (EOFError, UnpicklingError):
+            # A file is damaged. Saving reads the index, too, so that it has to go.
+            with suppress(OSError):
+                Path(file._index_path).unlink()
+            return None
 
     def save_alone(signature: Any, result: Any) -> None:
         if folder and not os.access(folder, os.W_OK):

@@ -142,6 +142,20 @@ def test_one_thread_at_a_time_changes_what_numba_does() -> None:
     assert (config.CACHE_DIR, TargetConfig.__eq__) == before
 
 
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_file_is_replaced(kind: str, tmp_path: Path, monkeypatch) -> None:
+    def misses() -> int:
+        twice = decorator.compiled()(lambda x: x + x)
+        assert twice(1.5) == 3.0
+        return sum(twice.stats.cache_misses.values())
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    assert misses() == 1
+    (file,) = tmp_path.rglob(f"*.{kind}")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    assert [misses(), misses()] == [1, 0]
+
+
 @pytest.mark.parametrize("mode", [0o755, 0o555], ids=["own", "read-only"])
 def test_where_no_cache_can_be_written_there_is_none(mode: int, tmp_path: Path) -> None:
     """Neither in a folder of the user, nor in that of the source, whether that can be written or not."""
