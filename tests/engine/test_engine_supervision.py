@@ -29,7 +29,8 @@ def step():
     present.line = LINE
     supervision.PATIENCE = 0.1
     journal = SimpleNamespace(append=lambda line: Path("journal").write_text(repr(line)))
-    supervision.supervised(present, journal, SimpleNamespace(note=say, lost=lambda line: say("lost")))
+    progress = SimpleNamespace(name="mine", note=say, lost=lambda line: say("lost"))
+    supervision.supervised(present, journal, progress)
     if not done.exists():
         done.touch()
         with present.calling():
@@ -78,6 +79,13 @@ def test_a_kill_from_outside_is_no_result(tmp_path):
     ended = ran(sys.executable, "-c", step_of("os.kill(os.getpid(), 9)", 9.0), cwd=tmp_path)
     assert ended.returncode == 1 and not (tmp_path / "journal").exists()
     assert ended.stderr.startswith("error: mine, n = 50: my:fit was killed (SIGKILL), perhaps for lack of")
+
+
+def test_a_kill_outside_a_call_says_why(tmp_path):
+    script = step_of("pass", 9.0).replace("done.touch()", "os.kill(os.getpid(), 9)")
+    ended = ran(sys.executable, "-c", script, cwd=tmp_path)
+    assert ended.returncode == 1 and not (tmp_path / "journal").exists()
+    assert ended.stderr.startswith("error: mine: its process was killed (SIGKILL), perhaps for lack of")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -49,7 +49,8 @@ class JobProgress:
     ) -> None:
         self._config = config
         self._experiment = experiment
-        self._name = experiment.name if job.name == "all" else f"{experiment.name} {job.name}"
+        #: The experiment and, if it has several, the job.
+        self.name = experiment.name if job.name == "all" else f"{experiment.name} {job.name}"
         self._stream = stream or sys.stderr
         self._send = sender() if stream is None else None
         self._terminal = self._stream.isatty()
@@ -85,7 +86,7 @@ class JobProgress:
 
     def note(self, text: str) -> None:
         """Print a line."""
-        self._print(f"{self._name}: {text}")
+        self._print(f"{self.name}: {text}")
 
     @contextmanager
     def run(
@@ -100,7 +101,7 @@ class JobProgress:
         point = "" if instance.point is None else f"{instance.experiment.axis} = {instance.point:<8g} "
         what = f"n = {instance.n:<6} {point}{contender.label:<19} {which}"
         if self._send:
-            text = f"{self._name}, n = {instance.n:,}, {point.strip()} {contender.label}"
+            text = f"{self.name}, n = {instance.n:,}, {point.strip()} {contender.label}"
             place = (self._experiment.paper, self._experiment.name, contender.label, instance.n)
             self._send({"run": text, "place": place})
             yield lambda line: self._report(what, line)
@@ -109,7 +110,7 @@ class JobProgress:
         ended = threading.Event()
         ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)
         if self._terminal:
-            text = f"{self._name}: {what}  measuring, {_about(expected)}; {self._left()}"
+            text = f"{self.name}: {what}  measuring, {_about(expected)}; {self._left()}"
             self._print(text, log=False, end="")
         ticker.start()
 
@@ -135,7 +136,7 @@ class JobProgress:
 
     def _send_made(self, line: Mapping[str, Any], text: str) -> None:
         assert self._send is not None
-        self._send({"made": {name: line[name] for name in _SENT}, "text": f"{self._name}: {text}"})
+        self._send({"made": {name: line[name] for name in _SENT}, "text": f"{self.name}: {text}"})
 
     def _report(self, what: str, line: Mapping[str, Any]) -> None:
         seconds = "" if line["cpu_seconds"] is None else f"{line['cpu_seconds']:.3g} s"
@@ -151,13 +152,13 @@ class JobProgress:
         self._untold = not (self._terminal or notable or now - self._last_plain >= PLAIN_PAUSE)
         if not self._untold:
             self._last_plain = now
-            self._print(f"{self._name}: {text}; {self._left()}", log=False)
+            self._print(f"{self.name}: {text}; {self._left()}", log=False)
 
     def _tick(self, what: str, expected: float, ended: threading.Event) -> None:
         """Show that a long run is alive; this takes no time from the thread whose CPU time is measured."""
         began = time.monotonic()
         while not ended.wait(TICK_TERMINAL if self._terminal else TICK_PLAIN):
-            text = f"{self._name}: {what}  {self._so_far(time.monotonic() - began, expected)}"
+            text = f"{self.name}: {what}  {self._so_far(time.monotonic() - began, expected)}"
             self._print(text, log=False, end="" if self._terminal else "\n")
 
     def _so_far(self, passed: float, expected: float) -> str:

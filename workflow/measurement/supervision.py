@@ -70,6 +70,8 @@ def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> 
             journal.append(line)
             progress.lost(line)
         elif not late:  # otherwise the solver returned just in time
+            if -code in _FROM_OUTSIDE:
+                raise _killed(f"{progress.name}: its process", code)
             sys.exit(code if code >= 0 else 128 - code)
 
 
@@ -80,12 +82,16 @@ def _found(call: Call, late: bool, code: int) -> dict[str, Any]:
         return {"status": "time_limit", "reason": reason}
     if -code in _FROM_OUTSIDE:
         where = f"{call.line['experiment']}, n = {call.line['n']:,}"
-        raise StepError(
-            f"{where}: {call.line['solver']} was killed ({signal.Signals(-code).name}), perhaps for lack of "
-            "memory; finished measurements are kept, and the same command resumes"
-        )
+        raise _killed(f"{where}: {call.line['solver']}", code)
     how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
     return {"status": "error", "reason": f"ended its process ({how})"}
+
+
+def _killed(what: str, code: int) -> StepError:
+    return StepError(
+        f"{what} was killed ({signal.Signals(-code).name}), perhaps for lack of memory; "
+        "finished measurements are kept, and the same command resumes"
+    )
 
 
 def _wait(process: psutil.Process, present: PresentRun, say: Callable[[str], None]) -> bool:
