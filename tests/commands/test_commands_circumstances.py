@@ -113,15 +113,19 @@ def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
     assert line.endswith(": no space left on device")
 
 
-def test_a_disk_too_full_for_the_message_of_the_step_is_named(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("rule", "log"), [("analyse", "log.txt"), ("measure", "{}/logs/output.log")])
+def test_a_disk_too_full_for_the_message_of_the_step_is_named_and_the_log_with_it(
+    rule, log, monkeypatch, tmp_path
+):
     config, told = prepare(results_dir=str(tmp_path)), []
     (tmp_path / "default").mkdir()
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     progress = RunProgress(SimpleNamespace(config=config), told.append, list, str)
     event = SimpleNamespace(name="JOB_ERROR")
-    progress.event(SimpleNamespace(event=event, jobid=1, rule_name="measure", log=["log.txt"]))
-    full = f"cannot write into {tmp_path / 'default'}: no space left on device"
-    assert told == [f"error: measure failed: {full}; see log.txt"]
+    progress.event(SimpleNamespace(event=event, jobid=1, rule_name=rule, log=["log.txt"]))
+    results = tmp_path / "default"
+    full = f"cannot write into {results}: no space left on device"
+    assert told == [f"error: {rule} failed: {full}; see {log.format(results)}"]
 
 
 def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path):

@@ -51,6 +51,11 @@ def run_lock_file(config: Config) -> Path:
     return results(config) / ".run.lock"
 
 
+def output_log(config: Config) -> Path:
+    """Return the file with everything that runs have printed."""
+    return results(config) / "logs" / "output.log"
+
+
 def job_file(config: Config, paper: str, experiment: str, job: str) -> Path:
     """Return the file of a job's current measurements, as JSON lines."""
     return results(config) / paper / experiment / "runs" / f"{job}.jsonl"

@@ -31,6 +31,8 @@ _OTHER = "making tables and figures"
 _TOLD = ("Exiting because", "Error in", "RuleException", "Error(s) in", "At least one job did not complete")
 #: Rules that explain their own failure.
 _ANSWERING = frozenset({"check", "compare"})
+#: Rules whose own log lacks a traceback of their step.
+_UNLOGGED = frozenset({"measure", "report"})
 
 
 class RunProgress:
@@ -189,9 +191,11 @@ class RunProgress:
             return  # the signal reached the step, too
         self.jobs_failed += 1
         if not told and record.rule_name not in _ANSWERING:
-            full = full_folder(paths.results(self._plan.config))  # which the step could not report, either
+            results = paths.results(self._plan.config)
+            full = full_folder(results)  # which the step could not report, either
             why = f": cannot write into {full}: no space left on device" if full else ""
-            logs = ", ".join(map(str, record.log)) or "its output"
+            unlogged = [paths.output_log(self._plan.config)] if record.rule_name in _UNLOGGED else []
+            logs = ", ".join(map(str, unlogged or record.log)) or "its output"
             self._once(record.rule_name, f"error: {record.rule_name} failed{why}; see {logs}")
 
     def _on_error(self, record: logging.LogRecord) -> None:

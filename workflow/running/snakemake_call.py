@@ -168,7 +168,7 @@ def _watched(
     from svmrepro.workflow.steps._command_line import ANSWERS
     from svmrepro.workflow.steps.closing import closing
 
-    output = paths.results(plan.config) / "logs" / "output.log"
+    output = paths.output_log(plan.config)
     with _output_in(output) as stream, tempfile.TemporaryDirectory(prefix="svmrepro-") as folder:
         line = StatusLine(stream, lambda: progress.state())
         progress = RunProgress(plan, line.say, open_errors(output), explained)
