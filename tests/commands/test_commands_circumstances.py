@@ -19,7 +19,7 @@ from support import ran, rows_of, unprivileged
 from svmrepro.workflow.configuration import ROOT, callers_folder
 from svmrepro.workflow.measurement import channel
 from svmrepro.workflow.running.run_progress import RunProgress
-from svmrepro.workflow.running.snakemake_call import STOPPED
+from svmrepro.workflow.running.snakemake_call import STOPPED, answers_to
 
 TABLE = "timing-noise-linear"
 RUN = ("run", TABLE, "--configfile", "quick.yaml")
@@ -126,6 +126,15 @@ def test_a_disk_too_full_for_the_message_of_the_step_is_named_and_the_log_with_i
     results = tmp_path / "default"
     full = f"cannot write into {results}: no space left on device"
     assert told == [f"error: {rule} failed: {full}; see {log.format(results)}"]
+
+
+@pytest.mark.parametrize(
+    ("targets", "answer"), [(["reference"], "verdicts"), (["check", "a.md"], "verdicts"), (["all"], "")]
+)
+def test_a_command_prints_what_its_own_steps_answer(targets, answer, tmp_path):
+    for name, text in {"check": "verdicts", "fetch": "available"}.items():
+        (tmp_path / name).write_text(text)
+    assert answers_to(targets, tmp_path) == answer
 
 
 def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path):

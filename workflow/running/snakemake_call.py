@@ -195,8 +195,7 @@ def _watched(
         finally:
             line.close()
             del os.environ[ANSWERS]
-        answers = [path for path in sorted(Path(folder).iterdir()) if path.name in settings.targets]
-        answer = "".join(path.read_text(encoding="utf-8") for path in answers)
+        answer = answers_to(settings.targets, Path(folder))
     if interrupted:
         raise KeyboardInterrupt
     if answer:
@@ -218,6 +217,13 @@ def _watched(
             file=sys.stderr,
         )
     return 0 if ended else 1
+
+
+def answers_to(targets: Iterable[str], folder: Path) -> str:
+    """Return what the steps of the targets have written into the folder of answers."""
+    steps = {"check" if target == "reference" else target for target in targets}
+    answers = [path for path in sorted(folder.iterdir()) if path.name in steps]
+    return "".join(path.read_text(encoding="utf-8") for path in answers)
 
 
 def _log_hint(plan: Any, output: Path) -> str:
