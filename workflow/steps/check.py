@@ -129,7 +129,7 @@ def _claims(verdicts: Verdicts, column: str) -> dict[str, dict[str, str]]:
 def _write_reference(config: Config) -> int:
     """Copy what is committed: measurements, fits, tables and figures."""
     folder = paths.reference(config)
-    figures = folder.parents[2] / config.figures_dir.name / folder.parent.name / folder.name
+    figures = folder.parents[2] / "figures" / folder.parent.name / folder.name
     copies: list[tuple[Path, Path]] = []
     for name, paper in config.papers.items():
         measurements = paths.measurements(config, name).with_suffix(".parquet")

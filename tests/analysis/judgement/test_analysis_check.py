@@ -1,7 +1,6 @@
 import copy
 import dataclasses
 import json
-import shutil
 
 import analysis_support as synthetic
 import pandas as pd
@@ -286,12 +285,13 @@ def test_a_failed_repeat_is_the_status_of_its_row(fields, status):
 
 
 def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp_path):
+    drawn = dataclasses.replace(full, figures_dir=tmp_path / "plots")
     for artefact in full.papers[synthetic.PAPER].artefacts.values():
         if artefact.form == "figure":
-            for path in paths.figure(full, synthetic.PAPER, artefact.name).values():
+            for path in paths.figure(drawn, synthetic.PAPER, artefact.name).values():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("a figure")
-    assert check.run(full, write_reference=True) == 0
+    assert check.run(drawn, write_reference=True) == 0
     own = reference / synthetic.PAPER
     assert (own / "claims.md").is_file() and (own / "fits.csv").is_file()
     assert (own / "measurements.parquet").is_file() and not (own / "measurements.csv").exists()
@@ -311,7 +311,6 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
     (own / "measurements.csv").write_text("nothing")
     with pytest.raises(StepError, match=r"measurements\.csv: no column 'experiment'"):
         check.run(full)
-    shutil.rmtree(full.figures_dir)
 
 
 def test_an_unfinished_run_cannot_become_the_reference(full, reference):
