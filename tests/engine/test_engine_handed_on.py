@@ -1,11 +1,12 @@
-"""What a command of svmrepro hands on to jobs that run on other machines."""
+"""What a command of svmrepro hands on to jobs that run on other machines, and to later commands."""
 
 import json
 
 import pytest
 import snakemake.cli
 from svmrepro.workflow.commands.main import main
-from svmrepro.workflow.configuration import load_config
+from svmrepro.workflow.configuration import load_config, paths
+from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.graph.plan import Plan
 
 
@@ -33,3 +34,10 @@ def test_jobs_elsewhere_have_all_settings_of_the_command(words, tmp_path, monkey
     assert load_config(json.loads(file.read_text())) == Plan.current.config
     if "--scale" in words:
         assert Plan.current.config.scale == "smoke"
+
+
+def test_the_configuration_of_a_folder_is_that_of_the_last_run_which_was_no_dry_run():
+    run, *_ = [Plan({"repeats": repeats, "papers": ["peers"]}) for repeats in (2, 3, 4)]
+    run.lock_results()
+    Plan({"repeats": 5, "papers": ["peers"]})
+    assert config_of(paths.results(run.config), "default", ["peers"]) == run.config

@@ -65,7 +65,7 @@ def everything(folder):
         str(path.relative_to(folder)): path.stat().st_mtime_ns
         for top in ("results", "figures", "data")
         for path in (folder / top).rglob("*")
-        if path.is_file() and path.suffix != ".lock"
+        if path.is_file() and path.suffix != ".lock" and path.parent.name != ".config"
     }
 
 

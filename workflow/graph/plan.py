@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +84,8 @@ class Plan:
         for file, content in ((self.file, text), (self.overrides_file, settings)):
             if not file.is_file():
                 atomic_write(file, content)
+                # In 2001, until a run uses it: the newest one is the last run's.
+                os.utime(file, (1e9, 1e9))
         self._jobs: dict[tuple[str, str], dict[str, Job]] = {}
         self._held = ExitStack()
         #: Where messages go, and the workflow that the Snakefile made of this plan.
@@ -115,6 +117,8 @@ class Plan:
             what = f"cannot make {folder}: {cause(error)}"
             raise StepError(f"{what} (compiled code; variable NUMBA_CACHE_DIR)") from error
         self._held.enter_context(lock(paths.run_lock_file(self.config), self._waiting))
+        with suppress(OSError):  # of another user's file
+            self.file.touch()
 
     def check_mirror(self) -> None:
         """Raise a StepError if the mirror is neither an address nor a folder."""
