@@ -5,11 +5,12 @@ import shutil
 import sys
 from pathlib import Path
 
+import pytest
 from snakemake.sourcecache import GithubFile
 from support import ran
 from svmrepro.workflow import from_source
 from svmrepro.workflow.configuration import ROOT
-from svmrepro.workflow.graph.plan import layers_of
+from svmrepro.workflow.graph.plan import layers_of, makes_files
 
 #: Runs Snakemake as if the package were not installed.
 WITHOUT = """
@@ -100,6 +101,14 @@ def test_a_fault_is_named_by_its_file(tmp_path):
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1].startswith("error: config/config.yaml: ")
     assert "repeets" in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [([], True), (["--report", "x.html"], False), (["--report", "x.html", "--report-after-run"], True)],
+)
+def test_a_report_after_a_run_comes_with_its_jobs(words, runs):
+    assert makes_files([*words, "platt1998"]) is runs
 
 
 def test_settings_are_taken_apart_by_their_files(tmp_path):

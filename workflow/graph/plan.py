@@ -419,12 +419,15 @@ _TELLING = re.compile(
 def makes_files(arguments: Sequence[str]) -> bool:
     """Tell whether a Snakemake command, given by arguments that Snakemake has accepted, runs jobs.
 
-    A dry run, a listing, a graph or a report does not.
+    A dry run, a listing, a graph or a report alone does not.
     """
     from snakemake.cli import get_argument_parser
 
-    given, _ = get_argument_parser().parse_known_args(list(arguments))
-    return not any(value and _TELLING.fullmatch(name) for name, value in vars(given).items())
+    parsed, _ = get_argument_parser().parse_known_args(list(arguments))
+    given = vars(parsed)
+    if given["report_after_run"]:
+        del given["report"]
+    return not any(value and _TELLING.fullmatch(name) for name, value in given.items())
 
 
 def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[Layer]:
