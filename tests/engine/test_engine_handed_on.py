@@ -41,3 +41,10 @@ def test_the_configuration_of_a_folder_is_that_of_the_last_run_which_was_no_dry_
     run.lock_results()
     Plan({"repeats": 5, "papers": ["peers"]})
     assert config_of(paths.results(run.config), "default", ["peers"]) == run.config
+
+
+def test_what_snakemake_says_when_it_deletes_is_shown_and_no_summary_of_a_run(monkeypatch, capsys):
+    monkeypatch.setattr(snakemake.cli, "args_to_api", lambda settings, parser: not print("Deleting a.csv"))
+    monkeypatch.setattr(Plan, "current", None)
+    assert main(["platt1998", "--delete-all-output"]) == 0
+    assert capsys.readouterr() == ("Deleting a.csv\n", "")

@@ -24,6 +24,12 @@ STOPPED = "stopped; nothing is lost, and the same command resumes the run"
 _SHORT = re.compile("-[sd]")
 """Options of `run` that would mean something else to Snakemake."""
 
+_TIDYING = (
+    *("delete_all_output", "delete_temp_output", "cleanup_shadow"),
+    *("conda_create_envs_only", "conda_cleanup_envs", "container_cleanup_images"),
+)
+"""Options with which Snakemake makes or deletes files without a job, and says so itself."""
+
 #: Seconds in which the steps under way end after Ctrl-C in a terminal, which reaches them, too.
 GRACE = 2.0
 
@@ -129,10 +135,14 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     Plan.current = plan
     _let_cache()
     explained = partial(explain, plan=plan, settings=settings)
-    if not makes_files(list(others)):
+    tidies = any(getattr(settings, name, False) for name in _TIDYING)
+    writes = makes_files(list(others))
+    if tidies and writes:
+        plan.lock_results()
+    if tidies or not writes:
         with one_line_errors(explained), translated(explained):
             ended = args_to_api(settings, parser)
-        if ended and settings.dryrun and plan.workflow is not None and len(plan.workflow.dag):
+        if ended and settings.dryrun and not tidies and plan.workflow is not None and len(plan.workflow.dag):
             from svmrepro.workflow.running.run_cost import RunCost
 
             print(RunCost(plan).text())
