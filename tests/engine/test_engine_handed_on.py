@@ -1,11 +1,13 @@
 """What a command of svmrepro hands on to jobs that run on other machines, and to later commands."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 import snakemake.cli
 from svmrepro.workflow.commands.main import main
-from svmrepro.workflow.configuration import load_config, paths
+from svmrepro.workflow.configuration import callers_folder, config_dir, load_config, paths
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.graph.plan import Plan
 
@@ -48,3 +50,21 @@ def test_what_snakemake_says_when_it_deletes_is_shown_and_no_summary_of_a_run(mo
     monkeypatch.setattr(Plan, "current", None)
     assert main(["platt1998", "--delete-all-output"]) == 0
     assert capsys.readouterr() == ("Deleting a.csv\n", "")
+
+
+@pytest.mark.parametrize("called_in", ["the clone", "another folder"])
+def test_files_of_the_command_line_are_the_callers_also_with_a_directory(called_in, tmp_path, monkeypatch):
+    clone, handed = config_dir().parent, []
+    caller = clone if called_in == "the clone" else tmp_path
+    other = Path("results", "reference", "smoke")
+    monkeypatch.setattr(snakemake.cli, "args_to_api", lambda settings, parser: handed.append(settings))
+    monkeypatch.setattr(Plan, "current", None)
+    (tmp_path / other).parent.mkdir(parents=True)
+    (tmp_path / other).symlink_to(clone / other)
+    monkeypatch.chdir(clone)
+    monkeypatch.setenv(callers_folder.VARIABLE, str(caller))
+    there = os.path.relpath(tmp_path / "there", caller)
+    main(["compare", str(other), "--directory", there, "--report", "x.html"])
+    assert Path.cwd() == tmp_path / "there"
+    assert Plan.current.config.against == str(caller / other)
+    assert handed[0].report == caller / "x.html"

@@ -101,16 +101,19 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         targets = targets - named
         if goal == "compare" and (runs := sorted(filter(_is_run, targets))):
             option = next((layer.get("against") for source, layer in layers if source == "--config"), None)
-            every = {_found(run): run for run in [*runs, *([str(option)] if option else [])]}
+            every = {_found(run, settings): run for run in [*runs, *([str(option)] if option else [])]}
             if len(every) > 1:
                 words = " ".join(every.values())
                 raise StepError(f"compare: one other run is compared, not {len(every)}: {words}")
-            layers.append(("the command line", {"against": _found(runs[0])}))
+            layers.append(("the command line", {"against": _found(runs[0], settings)}))
             targets -= set(runs)
         targets.add(goal)
+    if settings.report:
+        settings.report = callers_folder.made(settings.report)
     if settings.directory:
         settings.snakefile = Path(settings.snakefile).absolute()
-        folder = Path(callers_folder.expanded(settings.directory))
+        settings.report = settings.report and settings.report.absolute()
+        folder = callers_folder.made(settings.directory)
         folder.mkdir(parents=True, exist_ok=True)
         os.chdir(folder)
         settings.directory = None
@@ -353,7 +356,7 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[Lay
             what = f"{key!r}: unknown key" if sign else f"{entry!r} is not of the form KEY=VALUE"
             raise StepError(f"--config: {what}") from error
     if isinstance(against := chosen.get("against"), str):
-        chosen["against"] = _found(against)
+        chosen["against"] = _found(against, settings)
     layers.append(("--config", chosen))
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
@@ -370,9 +373,12 @@ def _is_run(word: str) -> bool:
     return "/" in word or word.lower().endswith(".zip") or callers_folder.given(word).exists()
 
 
-def _found(run: str) -> str:
-    """Return another run's URL, or its path from here."""
-    return run if "://" in run else str(callers_folder.given(run))
+def _found(run: str, settings: argparse.Namespace) -> str:
+    """Return another run's URL, or its path from the folder in which the workflow will run."""
+    if "://" in run:
+        return run
+    path = callers_folder.given(run)
+    return str(path.absolute() if settings.directory else path)
 
 
 def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
