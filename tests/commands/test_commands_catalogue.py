@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import forked
+from snakemake.cli import main as snakemake_main
 from snakemake.sourcecache import GithubFile
 from support import ran
 from svmrepro.workflow import from_source
@@ -91,6 +93,15 @@ def test_another_workflow_uses_it_as_a_module(tmp_path):
     assert ended.returncode == 0, said[-3000:]
     # Only the scale differs from the default values that the module is handed.
     assert "--paper platt1998 --experiment noise-linear --job all" in said and "results/smoke/" in said
+
+
+def test_a_module_with_a_prefix_is_refused(tmp_path):
+    deploy(tmp_path, f"{ROOT}/workflow/Snakefile")
+    file = tmp_path / "workflow" / "Snakefile"
+    file.write_text(file.read_text().replace("\n\n\nuse", '\n    prefix: "sub"\n\n\nuse'))
+    ended = forked(snakemake_main, tmp_path, ["--dry-run", "--workflow-profile", "none"], clean())
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("error: a module cannot have prefix or replace_prefix")
 
 
 def test_a_fault_is_named_by_its_file(tmp_path):

@@ -120,6 +120,14 @@ class Plan:
         with suppress(OSError):  # of another user's file
             self.file.touch()
 
+    def check_places(self, moved: Callable[[str], str]) -> None:
+        """Raise a StepError if ``moved``, a module's change of paths, moves files, which the steps ignore."""
+        config = self.config
+        places = [f"{folder}/" for folder in (config.results_dir, config.figures_dir, config.data_dir)]
+        if any(moved(place) != place for place in places):
+            keys = "results_dir, figures_dir and data_dir"
+            raise StepError(f"a module cannot have prefix or replace_prefix; its config has {keys} instead")
+
     def check_mirror(self) -> None:
         """Raise a StepError if the mirror is neither an address nor a folder."""
         mirror = self.config.mirror
