@@ -1,5 +1,7 @@
 """Result files from elsewhere or damaged: refused in one line with file, place and fault."""
 
+import os
+
 import pytest
 from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
@@ -157,6 +159,19 @@ def test_the_commands_at_the_end_of_a_run_are_about_what_was_run(tmp_path, monke
     elsewhere = said(results_dir="results/selected")
     assert elsewhere[0].endswith("; listed in results/selected/smoke/<paper>/claims.md.")
     assert elsewhere[1] == said("nothing")[1] == ""
+
+
+def test_a_report_older_than_a_measurement_is_not_offered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = load_config({"scale": "smoke", "papers": ["peers"]})
+    experiment = config.experiments[0]
+    measured = paths.job_files(config, experiment.paper, experiment.name)[0]
+    for path in (measured, paths.report(config)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert closing._report(config, config.experiments) == f"   report: {paths.report(config)}"
+    os.utime(measured, (2e9, 2e9))
+    assert "`./run report peers --scale smoke` writes one page" in closing._report(config, config.experiments)
 
 
 def test_one_or_two_figures_are_named_at_the_end_of_a_run(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -255,6 +256,8 @@ def test_data_that_cannot_be_had_is_not_run_with_the_reason():
     assert journal(config).valid_lines() == []
     told = closing(config)  # without the hosts that were tried
     assert "data set adult not available (`./run fetch` tries again)" in told and "a1a" not in told
+    elsewhere = closing(replace(config, data_dir=Path("my data")))
+    assert "(`./run fetch --config data_dir='my data'` tries again)" in elsewhere
     assert left(config) == (0, 0.0)
 
 

@@ -4,6 +4,7 @@ import functools
 import http.server
 import io
 import json
+import os
 import resource
 import shutil
 import signal
@@ -17,7 +18,7 @@ import pytest
 from svmrepro.workflow import archives
 from svmrepro.workflow.commands import main
 from svmrepro.workflow.comparison.compared_run import read_run
-from svmrepro.workflow.configuration import dump_config
+from svmrepro.workflow.configuration import dump_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.joining import publishing
@@ -53,6 +54,24 @@ def test_the_crate_lists_every_file_with_its_checksum(run):
     assert listed[name]["encodingFormat"] == "text/csv"
     assert listed[name]["contentSize"] == str(len(files[name]))
     assert "identity" in json.loads(files[publishing.MACHINE])
+
+
+@pytest.mark.parametrize(
+    ("papers", "name", "moment", "packed"),
+    [
+        ([synthetic.PAPER], "check.json", 2e9, True),
+        ([synthetic.PAPER], f"check-{synthetic.PAPER}.json", 2e9, True),
+        ([synthetic.PAPER], "check.json", 1e9, False),
+        ([synthetic.PAPER, "another"], "check.json", 2e9, False),
+    ],
+)
+def test_a_check_of_other_measurements_is_not_packed(run, papers, name, moment, packed):
+    check = paths.results(run) / name
+    check.write_text(json.dumps({"papers": dict.fromkeys(papers)}))
+    os.utime(check, (moment, moment))
+    found = publishing.files_of(run)
+    check.unlink()
+    assert ("check.json" in found) is packed
 
 
 def test_only_an_archive_of_a_run_is_overwritten(run, tmp_path, monkeypatch, capsys):

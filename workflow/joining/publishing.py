@@ -47,7 +47,8 @@ def files_of(config: Config) -> dict[str, bytes]:
     """Return the files of a published run by their names in the archive.
 
     They are measurements (CSV and Parquet), fits, ratios, tables and figures of each paper that has been
-    measured, the last check, the machine, and the crate's metadata. At least one paper has to be.
+    measured, a check of these measurements, the machine, and the crate's metadata. At least one paper has to
+    be.
     """
     found: dict[str, Path] = {}
     measured = []
@@ -60,8 +61,9 @@ def files_of(config: Config) -> dict[str, bytes]:
         for artefact in paper.artefacts.values():
             every += paths.artefact(config, name, artefact).values()
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
-    if paths.check(config).is_file():
-        found["check.json"] = paths.check(config)
+    for partial in (True, False):
+        if _is_check_of(measured, file := paths.check(replace(config, partial=partial))):
+            found["check.json"] = file
     try:
         files = {name: path.read_bytes() for name, path in found.items()}
     except OSError as error:
@@ -77,3 +79,12 @@ def files_of(config: Config) -> dict[str, bytes]:
     }
     files[crate.METADATA] = crate.metadata(rows, described).encode()
     return files
+
+
+def _is_check_of(measured: Sequence[Path], file: Path) -> bool:
+    """Whether a file is the record of a check of some of the measurements, and not older than any."""
+    with suppress(OSError, ValueError, LookupError):
+        newest = max(path.stat().st_mtime for path in measured)
+        checked = json.loads(file.read_text(encoding="utf-8"))["papers"]
+        return file.stat().st_mtime >= newest and checked.keys() <= {path.parent.name for path in measured}
+    return False

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from svmrepro.workflow.configuration import Config, Experiment, as_called, config_dir, paths, scale_option
@@ -20,7 +21,7 @@ from svmrepro.workflow.number_text import plural
 #: Maximum number of reasons listed individually; further ones are only counted.
 MOST_REASONS = 3
 #: Part of a reason -> how to remove it.
-_HELP = {"not available": "`./run fetch{scale}` tries again", "not installed": "install its package"}
+_HELP = {"not available": "`./run fetch{flags}` tries again", "not installed": "install its package"}
 
 
 def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> str:
@@ -102,9 +103,11 @@ def _plots(config: Config, chosen: Sequence[Experiment]) -> str:
 
 
 def _report(config: Config, chosen: Sequence[Experiment]) -> str:
-    """Say where the report is, or how to get it; "" for results elsewhere or of no whole paper."""
+    """Say where the report is, or how to get a new one; "" for results elsewhere or of no whole paper."""
     file = paths.report(config)
-    if file.is_file():
+    runs = [path for each in chosen for path in paths.job_files(config, each.paper, each.name)]
+    newest = max((path.stat().st_mtime for path in runs if path.is_file()), default=0.0)
+    if file.is_file() and file.stat().st_mtime >= newest:
         return f"   report: {file}"
     whole = _whole(config, chosen)
     command = f"./run report{_words(config, whole, config.papers)}{scale_option(config.scale)}"
@@ -115,12 +118,14 @@ def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
     """Count what has no result by its reason, the most frequent first, and say how to get it."""
     if not lines:
         return "Everything that was asked for was run."
-    reasons, scale = Counter(_cause(line) for line in lines), scale_option(config.scale)
+    reasons, flags = Counter(_cause(line) for line in lines), scale_option(config.scale)
+    if config.data_dir != Path("data"):
+        flags += f" --config data_dir={quote(str(config.data_dir))}"
     told = []
     for reason, count in reasons.most_common(MOST_REASONS):
         where = dict.fromkeys(line["experiment"] for line in lines if _cause(line) == reason)
         few = ", ".join(where) if len(where) < 4 else f"{len(where)} experiments"
-        cure = next((f" ({said.format(scale=scale)})" for part, said in _HELP.items() if part in reason), "")
+        cure = next((f" ({said.format(flags=flags)})" for part, said in _HELP.items() if part in reason), "")
         told.append(f"{count:,} of {few}: {reason}{cure}")
     more = len(reasons) - MOST_REASONS
     rest = f"; and {plural(more, 'reason')} more, in the tables" if more > 0 else ""
