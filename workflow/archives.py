@@ -171,7 +171,7 @@ def _downloaded(url: str, below: Path) -> Path:
     named = re.sub(r"[^A-Za-z0-9._-]+", "-", url.partition("?")[0].rstrip("/").rpartition("/")[2])
     key = hashlib.sha256(url.encode()).hexdigest()[:12]
     file = below / "downloads" / f"{named.removesuffix('.zip')[:60].strip('-.') or 'run'}-{key}.zip"
-    if file.is_file() and time.time() - file.stat().st_mtime < FRESH:
+    if file.is_file() and 0 <= time.time() - file.stat().st_mtime < FRESH:  # a clock may be set back
         return file
     with atomic_path(file) as temporary:
         try:

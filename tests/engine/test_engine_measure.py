@@ -317,6 +317,9 @@ def test_another_attempt_gets_back_what_was_deleted(tmp_path, monkeypatch, capsy
     fetch.run(config, "toy")
     raw = Path(config.data_dir) / "raw" / "toy" / "rows"
     raw.unlink()
+    # The clock was set back.
+    later = replace(data_sets.read_marker(config, "toy"), tried=time.time() + 1e6)
+    data_sets.write_marker(config, later)
     fetch.run(config, retry=True, before=time.time())
     assert raw.read_text() == content and data_sets.read_marker(config, "toy").complete
     # What can no longer be had is recorded as missing.

@@ -223,6 +223,10 @@ def test_an_archive_is_had_from_a_url_once(tmp_path):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/run.zip"
         folder = archives.run_folder(url, tmp_path / "below")
+        (copy,) = (tmp_path / "below" / "downloads").iterdir()
+        copy.write_bytes(b"")
+        os.utime(copy, (4e9, 4e9))  # the clock was set back
+        assert archives.run_folder(url, tmp_path / "below") == folder
         before, on_limit = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
         try:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
