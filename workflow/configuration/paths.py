@@ -36,7 +36,7 @@ def journal(config: Config, paper: str, experiment: str) -> Path:
 
 
 def timing_slots(config: Config) -> Path:
-    """Return the folder of the locks that serialise timed jobs on this machine, across all scales.
+    """Return the folder of the locks that serialise this results folder's timed jobs, across all scales.
 
     The nodes of a cluster share the results folder but do not disturb each other's timings, so each node has
     its own locks. So does each Slurm job, which has cores of its own and need not wait for other jobs on its
