@@ -51,6 +51,6 @@ def _call(
     os.environ.clear()
     os.environ.update(variables)
     os.chdir(folder)
-    sys.path.extend(variables["PYTHONPATH"].split(os.pathsep))
+    sys.path.extend(filter(None, variables.get("PYTHONPATH", "").split(os.pathsep)))
     sys.argv = [main.__module__, *words]
     main()

@@ -198,11 +198,11 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
         return not all(a.begins(b) for a, b in pairwise(self.parts[name] for name in self.subsets))
 
     def training(self, rows: int) -> Part:
-        """Return the smallest training set with at least this many rows."""
+        """Return the smallest training set with at least so many ``rows``."""
         return next(self.parts[name] for name in self.subsets if self.parts[name].rows >= rows)
 
     def trains_on_test_rows(self, rows: int) -> bool:
-        """Return whether the training set from which these rows are taken holds examples of the test set."""
+        """Return whether the training set from which so many ``rows`` are taken holds test examples."""
         assert self.test is not None
         train, test = (self._spans(part) for part in (self.training(rows), self.parts[self.test]))
         pairs = ((train[file], test[file]) for file in train.keys() & test.keys())
