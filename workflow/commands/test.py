@@ -40,17 +40,17 @@ _COMPILED_ANALYSIS = (
 TASKS: dict[str, Commands] = {
     "smoke and report": (*SMOKE, ("pytest", "tests/report")),
     "algorithms": (("pytest", "tests/solvers/algorithms"),),
+    "analysis": (
+        (
+            *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz"),
+            *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
+        ),
+    ),
     "engine": (("pytest", *(f"tests/{each}" for each in ("engine", "commands", "joining", "package"))),),
     "solvers": (
         (
             *("pytest", "tests/solvers", "--ignore=tests/solvers/algorithms"),
             *(*_COMPILED_ANALYSIS, "tests/coverage"),
-        ),
-    ),
-    "analysis": (
-        (
-            *("pytest", "tests/analysis", "tests/faults", "tests/chaos", "tests/site", "tests/fuzz"),
-            *(f"--ignore={name}" for name in _COMPILED_ANALYSIS),
         ),
     ),
     "docs": (("pytest", "tests/docs"),),
