@@ -1,7 +1,7 @@
 """Check format, lint and types, run the smoke scale with its check, and run all tests.
 
-`test PATH ...` runs only those tests; the words go to pytest. Three tasks run at a time, because some tests
-mostly wait, and a fourth with low priority in the time that they leave idle.
+`test PATH ...` runs only those tests; the words go to pytest. Three tasks run at a time: that keeps two cores
+busy, because some tests mostly wait.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias
 
@@ -55,21 +54,17 @@ TASKS: dict[str, Commands] = {
         ),
     ),
     "docs": (("pytest", "tests/docs"),),
-    # Adversarial problems and solutions.
-    "torture": (("pytest", "tests/torture", "tests/sums"),),
-    "data": (("pytest", "tests/datasets"),),
-    # Tests of the solvers with other orders of sums.
-    "sums": (("python", "tests/sums/sums.py", "--quick"),),
-}
-
-#: Tasks of low priority, one after the other: they have no clocks and no deadlines.
-IDLE_TASKS: dict[str, Commands] = {
-    "lint": LINT,
     # The committed references follow from their measurements alone. The smoke scale draws every kind of
     # figure.
     "references": tuple(
         ("svmrepro", "remake", f"results/reference/{scale}", "--tables") for scale in ("paper", "default")
     ),
+    # Adversarial problems and solutions.
+    "torture": (("pytest", "tests/torture", "tests/sums"),),
+    "lint": LINT,
+    "data": (("pytest", "tests/datasets"),),
+    # Tests of the solvers with other orders of sums.
+    "sums": (("python", "tests/sums/sums.py", "--quick"),),
 }
 
 
@@ -87,10 +82,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
 def _run_tasks() -> int:
     """Run the tasks in parallel, print the output of each when it ends, and return the largest exit code."""
     largest = 0
-    with ThreadPoolExecutor(3) as pool, ThreadPoolExecutor(1) as idle:
+    with ThreadPoolExecutor(3) as pool:
         running = {pool.submit(_task, commands): name for name, commands in TASKS.items()}
-        for name, commands in IDLE_TASKS.items():
-            running[idle.submit(_task, [("nice", "-n", "15", *words) for words in commands])] = name
         for done in as_completed(running):
             code, seconds, said = done.result()
             print(
@@ -100,7 +93,7 @@ def _run_tasks() -> int:
     return largest
 
 
-def _task(commands: Sequence[Sequence[str]]) -> tuple[int, float, str]:
+def _task(commands: Commands) -> tuple[int, float, str]:
     """Run commands until one fails; return the exit code of the last, the seconds, and all output."""
     began, said, code = time.monotonic(), "", 0
     for words in commands:
