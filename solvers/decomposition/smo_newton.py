@@ -339,7 +339,7 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
     if run.divided:
         info["divided_share"] = run.divided / float(run.pairs.state.scalars.ticks)
     work = {
-        "nonzeros": solution.work["nonzeros"],
+        **solution.work,
         "gradient_updates": solution.work["gradient_updates"] + run.updates,
         "hessian_entries": run.multiplications,
     }

@@ -115,7 +115,6 @@ def test_a_thread_that_cannot_be_started_is_done_without(monkeypatch: pytest.Mon
     assert_equal(solve(given, "smo-newton", threads=3, cache_mb=20.0, iteration_limit=300), alone)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_forked_process_has_helpers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helpers, "processors", lambda: 2)
     expected = solve(problem("bits"), "smo-newton", threads=2, iteration_limit=500)
