@@ -56,7 +56,7 @@ class Problem:
     bias : bool
         Whether the decision function has a bias. Without one, there is no equality constraint.
     storage : {"auto", "dense", "csr", "index", "bits"}
-        How the solvers store the examples.
+        How the solvers store the examples; for ``Kernel.precomputed()`` "auto" or "precomputed".
 
     Raises
     ------
@@ -90,7 +90,8 @@ class Problem:
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel must be a Kernel, got {type(self.kernel).__name__}")
         self.bias = bool(bias)
-        if storage not in ("auto", "precomputed", *STORAGES):
+        precomputed = self.kernel.name == "precomputed"
+        if storage not in ("auto", *STORAGES) and not (precomputed and storage == "precomputed"):
             raise ValueError(f"storage {storage!r} unknown; known: auto, {', '.join(STORAGES)}")
         self.blocks = isinstance(self.X, Blocks)
         if isinstance(self.X, Blocks):
@@ -98,7 +99,7 @@ class Problem:
             if storage not in ("auto", own):
                 raise ValueError(f"storage {storage!r} of blocks that are {own}: they are taken as they are")
             storage = own
-        if self.kernel.name == "precomputed":
+        if precomputed:
             self.X = _kernel_values(self.X)
             if storage not in ("auto", "precomputed"):
                 raise ValueError(
@@ -212,6 +213,21 @@ class Problem:
         if name not in self._layouts:
             self._layouts[name] = build(self)
         return self._layouts[name]
+
+    def __copy__(self) -> Problem:  # with what is built, unlike a pickled one
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Layouts may hold pointers; all is quickly built again.
+        return {**self.__dict__, "_store": None, "_layouts": {}, "exponent_error": 0.0}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # joblib maps large arrays into memory, read-only: copy them.
+        self.X, self.y = _examples(self.X), _labels(self.y, self.n)
+        self._bound(self.C)
 
     def __repr__(self) -> str:
         C = f"{self.C:g}" if isinstance(self.C, float) else f"{self.bounds.min():g}..{self.bounds.max():g}"

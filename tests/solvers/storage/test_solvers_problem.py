@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -37,6 +40,7 @@ LABELS = [1, -1, 1]
         ({"C": "1"}, "C must be a positive finite number or an array of them, got '1'"),
         ({"kernel": "linear"}, "kernel must be a Kernel, got str"),
         ({"storage": "coo"}, "storage 'coo' unknown; known: auto, dense, csr, index, bits"),
+        ({"storage": "precomputed"}, "storage 'precomputed' unknown; known: auto, dense, csr, index, bits"),
     ],
 )
 def test_refused(arguments: dict[str, Any], message: str) -> None:
@@ -164,6 +168,17 @@ def test_read_only_data(sparse: bool) -> None:
         array.setflags(write=False)
     for name, storage in (("smo", "auto"), ("smo2", "auto"), ("smo2", "csr" if sparse else "dense")):
         assert solve(Problem(data, y, storage=storage), name).status == "optimal"
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_a_problem_that_joblib_maps_into_memory(storage: str, tmp_path: Path) -> None:
+    X = sp.csr_array(GOOD) if storage == "csr" else np.array(GOOD)
+    problem = Problem(X, LABELS, [1.0, 2.0, 3.0], storage=storage)
+    found = solve(problem, "smo2")
+    problem.layout("pointer", lambda _: ctypes.pointer(ctypes.c_int()))  # as that of libsvm-package
+    joblib.dump(problem, tmp_path / "problem")
+    mapped = joblib.load(tmp_path / "problem", mmap_mode="r")
+    assert np.array_equal(solve(mapped, "smo2").alpha, found.alpha)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
