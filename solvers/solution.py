@@ -126,7 +126,8 @@ class Solution:
         problem : Problem
             The problem that was solved, with n training examples.
         X : array_like, scipy sparse or Blocks, shape (m, d)
-            Examples; for a precomputed kernel their kernel values with the training examples, shape (m, n).
+            Examples, real and finite; for a precomputed kernel their kernel values with the training
+            examples, shape (m, n).
 
         Returns
         -------
@@ -135,19 +136,27 @@ class Solution:
         Raises
         ------
         ValueError
-            If the solution has neither weights nor multipliers, or X another number of columns.
+            If the solution has neither weights nor multipliers, or X has another number of columns, or a
+            value that is not real or not finite.
         """
         from svmrepro.solvers.reference_kernels import kernel_product
 
+        blocks = isinstance(X, Blocks)  # checked when they were made
+        if not blocks and np.iscomplexobj(X):
+            raise ValueError("X must be real")
         if sp.issparse(X):
-            X = X.toarray() if problem.kernel.name == "precomputed" else sp.csr_array(X)
-        elif not isinstance(X, Blocks):
-            X = np.asarray(X)
+            X = X.toarray() if problem.kernel.name == "precomputed" else sp.csr_array(X, dtype=np.float64)
+        elif not blocks:
+            X = np.asarray(X, dtype=np.float64)
         if len(X.shape) != 2 or X.shape[1] != problem.d:
             raise ValueError(f"X must have shape (m, {problem.d}), got {X.shape}")
+        if not blocks and not np.isfinite(X.data if sp.issparse(X) else X).all():
+            raise ValueError("X holds a value that is not finite")
         if self.weights is not None:
             return np.asarray(X @ self.weights).ravel() + self.bias
         if self.alpha is None:
             raise ValueError("this solution holds neither weights nor multipliers")
+        if blocks:
+            return np.concatenate([self.decision_function(problem, part) for part in X.parts])
         coefficients = problem.y * self.alpha
         return kernel_product(problem.kernel, X, problem.X, coefficients) + self.bias

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from solver_cases import Case, dense, judged, make_case
 from svmrepro.solvers import (
+    Blocks,
     Certificate,
     Kernel,
     Problem,
@@ -168,8 +169,16 @@ def test_decision_values_of_any_array(kernel: Kernel) -> None:
     problem = Problem(X, [-1, 1, -1, 1, 1, -1], 1.0, kernel)
     solution = solve(problem, "smo")
     values = solution.decision_function(problem, X)
-    for form in (np.ndarray.tolist, sp.csc_matrix, sp.coo_array, sp.dok_array, sp.bsr_array):
-        assert solution.decision_function(problem, form(X)) == pytest.approx(values)
+    parts = X[:2], X[2:]
+    for form in (
+        *(form(X) for form in (np.ndarray.tolist, sp.csc_matrix, sp.coo_array, sp.dok_array, sp.bsr_array)),
+        *(Blocks([kind(part) for part in parts]) for kind in (np.array, np.float32, sp.csr_array)),
+    ):
+        assert solution.decision_function(problem, form) == pytest.approx(values)
+    for wrong, message in ((1j * X, "X must be real"), (X + np.nan, "X holds a value that is not finite")):
+        for form in (np.asarray, sp.csr_array):
+            with pytest.raises(ValueError, match=f"^{message}$"):
+                solution.decision_function(problem, form(wrong))
     for wrong in (X[:, :5], X[0], np.hstack([X, X])):
         with pytest.raises(ValueError, match=r"^X must have shape \(m, 6\), got "):
             solution.decision_function(problem, wrong)
