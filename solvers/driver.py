@@ -70,7 +70,8 @@ def solve(
         s. Peers, which run in one call, are not stopped.
     memory_limit_mb : float, optional
         Limit on the matrix that chunking stores, in MB of 2^20 bytes, counted at 4 bytes per entry of the
-        sub-problem's square. Solvers without such a matrix ignore it.
+        sub-problem's square. It also holds for the matrix of ``lsvm`` and the differences that
+        ``svmlight-ordinal`` stores, which have a limit of 512 MB in any case. Other solvers ignore it.
     iteration_limit : int or inf, optional
         Largest number of steps; by default LIBSVM's limit, max(10^7, 100 n). ``math.inf`` removes it; steps
         that zigzag on ill-conditioned problems may then never end.
@@ -110,13 +111,13 @@ def solve(
     """
     spec = get(name)
     full = spec.check(problem, options)
-    limits = {"time_limit": time_limit, "memory_limit_mb": memory_limit_mb}
     check_positive("eps", eps)
-    for key, limit in {**limits, "iteration_limit": iteration_limit}.items():
-        if limit is not None:
-            check_positive(key, limit, endless=key == "iteration_limit")
-    if verify not in (True, False, "auto", None):
-        raise ValueError(f"verify must be True, False, None or 'auto', got {verify!r}")
+    limits = {
+        "time_limit": time_limit,
+        "memory_limit_mb": memory_limit_mb,
+        "iteration_limit": iteration_limit,
+    }
+    check_settings({**limits, "verify": verify})
     if start is not None and not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
     if iteration_limit is None:
@@ -348,6 +349,15 @@ def _next_slice(work: int, seconds: float, slowest: float, growth: float) -> int
     return int(max(1_000, min(work * min(max(factor, 0.1), growth), most)))
 
 
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise ValueError if a limit or ``verify``, as of `solve`, is not valid."""
+    for key in ("time_limit", "memory_limit_mb", "iteration_limit"):
+        if settings.get(key) is not None:
+            check_positive(key, settings[key], endless=key == "iteration_limit")
+    if settings["verify"] not in (True, False, "auto", None):
+        raise ValueError(f"verify must be True, False, None or 'auto', got {settings['verify']!r}")
+
+
 def check_positive(name: str, value: float, endless: bool = False) -> None:
     """Raise ValueError unless a value is a positive number, finite if not ``endless``."""
     unlimited = endless and isinstance(value, numbers.Real) and value == math.inf
@@ -356,7 +366,10 @@ def check_positive(name: str, value: float, endless: bool = False) -> None:
 
 
 def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> None:
-    """Compile, or load from the cache, all code that solving this combination needs.
+    """Compile, or load from the cache, the code that solving this combination needs for binary examples.
+
+    Real-valued or more examples may need further code, which their first solve compiles or loads; its times
+    exclude that.
 
     Parameters
     ----------

@@ -33,8 +33,8 @@ _LARGE_CACHE_MB = (
     200.0  # that of the peers, as in scikit-learn, and of smo-newton, which is compared with them
 )
 
-# Arguments of `solve`, of which a misspelt one arrives as an option.
-_OF_SOLVE = "eps", "time_limit", "memory_limit_mb", "iteration_limit", "progress", "trace", "start", "verify"
+#: Arguments of `solve`, of which a misspelt one arrives as an option.
+OF_SOLVE = "eps", "time_limit", "memory_limit_mb", "iteration_limit", "progress", "trace", "start", "verify"
 
 
 class NotInstalled(ImportError):
@@ -185,7 +185,7 @@ class SolverSpec:
         for key, value in options.items():
             if key not in self.options:
                 known = ", ".join(self.options) or "none"
-                close = difflib.get_close_matches(str(key), [*self.options, *_OF_SOLVE], n=1)
+                close = difflib.get_close_matches(str(key), [*self.options, *OF_SOLVE], n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise ValueError(f"solver {self.name!r} has no option {key!r}; it has: {known}{hint}")
             default, said = self.options[key], f"solver {self.name!r}: option {key!r} must"

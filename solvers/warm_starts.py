@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.driver import is_balanced, solve, verified
+from svmrepro.solvers.driver import check_settings, is_balanced, solve, verified
 from svmrepro.solvers.kernel import Kernel, is_number
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import SolverSpec, get
+from svmrepro.solvers.registry import OF_SOLVE, SolverSpec, get
 from svmrepro.solvers.solution import Solution, Start
 from svmrepro.solvers.storage.stores import Distances
 
@@ -66,7 +66,7 @@ def solve_grid(
     bias: bool = True,
     storage: str = "auto",
     matrix_mb: float = 1024.0,
-    verify: bool | str = "auto",
+    verify: bool | str | None = "auto",
     **options: Any,
 ) -> Iterator[GridCell]:
     """Solve a problem for all combinations of C, kernels and tolerances, with warm starts.
@@ -117,9 +117,13 @@ def solve_grid(
         raise ValueError(f"kernels must be a sequence of at least one Kernel, got {kernels!r}")
     if not (isinstance(matrix_mb, numbers.Real) and not isinstance(matrix_mb, bool) and matrix_mb >= 0):
         raise ValueError(f"matrix_mb must be a number of at least 0, got {matrix_mb!r}")
-    if verify not in (True, False, "auto"):
-        raise ValueError(f"verify must be True, False or 'auto', got {verify!r}")
-    problems = [Problem(X, y, bounds[0], kernel, bias=bias, storage=storage) for kernel in kernels]
+    check_settings({**options, "verify": verify})
+    own = {key: value for key, value in options.items() if key not in OF_SOLVE}
+    problems: list[Problem] = []
+    for kernel in kernels:
+        problems.append(Problem(X, y, bounds[0], kernel, bias=bias, storage=storage))
+        spec.check(problems[-1], own)
+        X, y = problems[0].X, problems[0].y  # converted once
     return _solved(problems, bounds, tolerances, spec, float(matrix_mb), verify, options)
 
 
@@ -142,7 +146,7 @@ def _solved(
     tolerances: Sequence[float],
     spec: SolverSpec,
     matrix_mb: float,
-    verify: bool | str,
+    verify: bool | str | None,
     options: dict[str, Any],
 ) -> Iterator[GridCell]:
     """Solve problems that differ in their kernels, for ascending bounds and descending tolerances."""

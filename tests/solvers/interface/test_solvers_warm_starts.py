@@ -132,6 +132,9 @@ def test_distances_that_cancel_are_not_shared():
         ({"name": "smo3"}, "solver 'smo3' unknown"),
         ({"matrix_mb": -1.0}, "matrix_mb must be"),
         ({"verify": "perhaps"}, "verify must be"),
+        ({"iteration_limit": -1}, "iteration_limit must be a positive number, got -1"),
+        ({"thread": 2}, "solver 'smo-newton' has no option 'thread'"),
+        ({"name": "dual-descent"}, "solver 'dual-descent' needs a linear kernel"),
         ({"start": np.zeros(150)}, "start cannot be given"),
     ],
 )
@@ -141,6 +144,13 @@ def test_wrong_arguments_are_named(wrong, named):
     with pytest.raises(ValueError, match=re.escape(named)) as error:
         solve_grid(**given)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("form", [np.asfortranarray, sp.csc_array])
+def test_all_kernels_have_the_same_copy_of_the_examples(form):
+    X, y = EXAMPLES["cheap"]
+    first, second = (cell.problem.X for cell in solve_grid(form(X), y, [1.0], GAUSSIANS, verify=None))
+    assert np.shares_memory(*((X.data for X in (first, second)) if sp.issparse(first) else (first, second)))
 
 
 def test_solvers_without_a_start_are_refused():
