@@ -31,6 +31,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 try:
+    from sklearn import get_config
     from sklearn.base import BaseEstimator, ClassifierMixin, clone
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -109,7 +110,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_weight : dict or "balanced", optional
         Factor on C by label; "balanced": n_samples / (n_classes times the examples of the class).
     probability : bool
-        Whether to provide ``predict_proba``; the fit then takes about six times as long.
+        Whether to provide ``predict_proba``; the fit then takes about six times as long, and needs five
+        examples of positive weight of each class.
     warm_start : bool
         Whether a fit to the same examples, labels, weights and kernel starts at the result of the last fit,
         such as for another C or tolerance. Solvers that take no start, or whose
@@ -218,12 +220,13 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> SVMClassifier:
-        given = X, y, sample_weight
+        given = X  # perhaps with names of features
         X, y = self._checked(X, y)
         weights = self._weighed(X, sample_weight)
         self.classes_ = np.unique(y if weights is None else y[weights > 0])
         if self.classes_.size < 2:
-            raise ValueError("SVMClassifier needs two classes or more; y has 1 class")
+            weighed = "" if weights is None else " of positive weight"
+            raise ValueError(f"SVMClassifier needs two classes or more; y has 1 class{weighed}")
         labels = np.searchsorted(self.classes_, y)  # of any class where the weight is 0
         # As in SVC, "balanced" also counts the examples whose weight is 0.
         counted = y[np.isin(y, self.classes_)]
@@ -232,6 +235,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not 0.0 < factor < np.inf:
                 raise ValueError(f"class_weight of {label} must be positive and finite, got {factor:g}")
         self.kernel_ = self._kernel(X)
+        check_positive("C", _plain(self.C))
         self._C, self._bias = _plain(self.C), NO_BIAS not in get(self.solver).needs
         essence = self._essence(self._parts(X, labels, weights)) if self.warm_start else None
         last = self._last_ends(essence)
@@ -263,7 +267,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.intercept_ = np.array([solution.bias for solution in solutions])
         self.n_iter_ = np.array([solution.iterations for solution in solutions])
         self.solution_ = solutions[0] if len(solutions) == 1 else tuple(solutions)
-        self._calibrated = self._calibrate(*given) if self.probability else None
+        self._calibrated = self._calibrate(given, y, weights) if self.probability else None
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -431,6 +435,12 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if weights is not None or (self.class_weight_ != 1.0).any():
                 factors = self.class_weight_[labels[members]]
                 C = C * (factors if weights is None else factors * weights[members])
+                wrong = np.flatnonzero(~(np.isfinite(C) & (C > 0)))
+                if wrong.size:
+                    raise ValueError(
+                        f"C times class_weight and sample_weight must be positive and finite, and is "
+                        f"{C[wrong[0]]:g} for example {members[wrong[0]]}"
+                    )
             yield members, Problem(part, y, C, self.kernel_, bias=self._bias)
 
     def _last_ends(self, essence: str | None) -> list[Any]:
@@ -453,14 +463,21 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             digest.update(np.ldexp(np.round(mantissas, 12), exponents).data)
         return digest.hexdigest()
 
-    def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def _calibrate(
+        self, X: Any, y: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None
+    ) -> CalibratedClassifierCV:
         """Return a classifier with probabilities: sigmoids over decision values of held-out examples."""
-        if not np.isin(y, self.classes_).all():
-            raise ValueError("probability=True needs an example of positive weight of each class in y")
+        _, labels = np.unique(y, return_inverse=True)
+        if np.bincount(labels, None if weights is None else weights > 0).min() < _FOLDS:
+            raise ValueError(
+                f"probability=True needs {_FOLDS} examples of positive weight of each class in y"
+            )
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=self.random_state)
         plain = clone(self).set_params(probability=False, warm_start=False)
+        if get_config()["enable_metadata_routing"]:
+            plain.set_fit_request(sample_weight=True)
         calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
-        return calibrated.fit(X, y, sample_weight=sample_weight)
+        return calibrated.fit(X, y, sample_weight=weights)
 
     def _kernel(self, X: Any) -> Kernel:
         """Return the kernel for the parameters and these examples."""
@@ -487,6 +504,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"options must be a dict, got {self.options!r}")
         options = dict(self.options or {})
         for key in options:
+            if not isinstance(key, str):
+                raise ValueError(f"options: the name of an option must be a string, got {key!r}")
             if key in _NO_OPTIONS:
                 raise ValueError(f"options: {key!r} is no option of a solver{_NO_OPTIONS[key]}")
         if self.cache_mb is not None:

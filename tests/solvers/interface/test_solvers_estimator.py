@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -151,11 +152,13 @@ def test_options_reach_the_solver() -> None:
         ({"gamma": "wide"}, "gamma 'wide' unknown"),
         ({"gamma": 0}, "must be positive"),
         ({"C": -1.0}, "C must be a positive"),
+        ({"C": np.ones(2)}, "^C must be a positive number"),
         ({"gamma": None}, "gamma must be a finite number, got None"),
         ({"tol": 0}, "^tol must be a positive"),
         ({"tol": None}, "^tol must be a positive number, got None"),
         ({"solver": ["smo"]}, r"^solver \['smo'\] unknown"),
         ({"options": 3}, "^options must be a dict, got 3"),
+        ({"options": {1: 2}}, "^options: the name of an option must be a string, got 1"),
         ({"options": {"eps": 0.1}}, "^options: 'eps' is no option of a solver; give tol"),
         ({"class_weight": {0: 0}}, "^class_weight of 0 must be positive and finite, got 0"),
         ({"kernel": "poly", "degree": 1.5}, "degree must be a positive integer"),
@@ -176,6 +179,10 @@ def test_wrong_data() -> None:
         SVMClassifier().fit(X, y, np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"(?i)negative"):
         SVMClassifier().fit(X, y, -np.ones(len(y)))
+    with pytest.raises(ValueError, match="y has 1 class of positive weight"):
+        SVMClassifier().fit(X, y, y)
+    with pytest.raises(ValueError, match=r"^C times class_weight and sample_weight .* is 0 for example 7$"):
+        SVMClassifier(C=1e-200).fit(X, y, np.where(np.arange(len(y)) == 7, 1e-200, 1.0))
     with pytest.raises(NotFittedError):
         SVMClassifier().certificate(X, y)
     model = SVMClassifier().fit(X, y)
@@ -315,13 +322,23 @@ def test_a_class_without_weight_is_ignored() -> None:
     assert model.decision_function(X) == pytest.approx(same.decision_function(X), abs=1e-2)
 
 
-def test_probabilities_need_an_example_of_each_class() -> None:
+@pytest.mark.parametrize("positive", [0, 1])
+def test_probabilities_need_examples_of_each_class(positive: int) -> None:
     X = np.random.default_rng(2).standard_normal((80, 2))
     y = np.repeat([0, 1, 2, 3], 20)
-    with pytest.raises(
-        ValueError, match="probability=True needs an example of positive weight of each class"
-    ):
-        SVMClassifier(probability=True).fit(X, y, np.where(y == 1, 0.0, 1.0))
+    weights = np.where(y == 1, 0.0, 1.0)
+    weights[20 : 20 + positive] = 1.0
+    with pytest.raises(ValueError, match="needs 5 examples of positive weight of each class in y"):
+        SVMClassifier(probability=True).fit(X, y, weights)
+
+
+def test_probabilities_with_weights_that_are_routed() -> None:
+    X, y = data(2)
+    weights = np.linspace(0.5, 2.0, len(y))
+    model = SVMClassifier(probability=True, random_state=0)
+    plain = model.fit(X, y, weights).predict_proba(X)
+    with config_context(enable_metadata_routing=True):
+        assert np.array_equal(model.fit(X, y, weights).predict_proba(X), plain)
 
 
 def test_a_certificate_is_of_the_fit_and_not_of_later_parameters() -> None:
