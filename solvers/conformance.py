@@ -444,12 +444,17 @@ def _option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()):
         raise argparse.ArgumentTypeError(f"must be name=value, not {text!r}")
+    return name, option_value(value)
+
+
+def option_value(text: str) -> Any:
+    """Return the value of an option of the command line: a number, true or false, or the text itself."""
     for kind in (int, float):
         try:
-            return name, kind(value)
+            return kind(text)
         except ValueError:
             pass
-    return name, {"true": True, "false": False}.get(value.lower(), value)
+    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def main(arguments: list[str] | None = None) -> int:

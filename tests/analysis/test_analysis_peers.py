@@ -66,6 +66,13 @@ def test_each_solver_has_seconds_ratio_certificate_and_package():
     assert solvers.rows[3]["description"].text == CONTENDERS["mine"].solver
 
 
+def test_the_note_on_promises_names_a_users_solver():
+    own = {**CONTENDERS, "liblinear": Contender("liblinear", "liblinear", time_limit=30.0)}
+    several = with_ratios(results(list(runs()), replace(experiment("set"), contenders=own)), "set")
+    note = next(note for note in peers.build(several, artefact("table")).notes if "does not bound" in note)
+    assert "Mine" in note.partition("the KKT violation (")[2].partition(")")[0]
+
+
 def test_a_solver_that_did_not_stop_was_not_stopped_by_itself():
     reason = "did not stop at its limit of 30 s"
     killed = run("set", "mine", 8000, **{**LATE, "reason": reason, "cpu_seconds": ""})

@@ -1,5 +1,8 @@
 """Solvers and data sets chosen by name: `svmrepro run -s SOLVER -d DATASET`."""
 
+import os
+import sys
+
 import pytest
 from commands_support import COMPILED, svmrepro
 from svmrepro.workflow.configuration import ROOT, callers_folder, load_config
@@ -102,6 +105,22 @@ def test_on_the_command_line_with_a_solver_of_the_callers_folder(tmp_path):
     ended = svmrepro(ROOT, *words, *folders, **{callers_folder.VARIABLE: str(tmp_path)})
     assert ended.returncode == 0, ended.stderr
     assert "loglog-noise-linear" in ended.stdout and "loglog-adult-linear" not in ended.stdout
+
+
+def test_an_installed_solver_is_not_taken_from_the_callers_folder(tmp_path, monkeypatch):
+    package, told = (tmp_path / "installed" / name for name in ("fast_svm", "fast_svm-1.dist-info"))
+    for folder in (package, told):
+        folder.mkdir(parents=True)
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: fast-svm\nVersion: 1\n")
+    (told / "top_level.txt").write_text("fast_svm\n")
+    (told / "entry_points.txt").write_text("[svmrepro.solvers]\nfast-svm = fast_svm.training:train\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(package.parent)])
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(callers_folder, "folder", lambda: tmp_path)
+    callers_folder.find_solvers(["fast_svm.training:train", "fast-svm"])
+    assert str(tmp_path) not in sys.path and not os.environ["PYTHONPATH"]
+    callers_folder.find_solvers(["fast_svm.training:train", "callers_own:fit"])
+    assert sys.path[0] == os.environ["PYTHONPATH"] == str(tmp_path)
 
 
 FAILS = """

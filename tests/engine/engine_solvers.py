@@ -133,10 +133,15 @@ CALLS = []
 
 
 def handing_on(problem, eps, time_limit):
+    """Let a child process work before."""
+    work_in_a_child()
+    return quick(problem, eps, time_limit)
+
+
+def work_in_a_child():
     """Let a child process work for a third of a second."""
     program = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-S", "-c", program], check=True)
-    return quick(problem, eps, time_limit)
 
 
 def limited(problem, eps, time_limit, above=0, memory=False):

@@ -4,15 +4,17 @@ import gc
 import hashlib
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, namedtuple
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 import engine_solvers
+import psutil
 import pytest
 from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, the_experiment, tiny
 from support import measurement
@@ -416,6 +418,18 @@ def test_meter_sees_other_processes():
     finally:
         busy.kill()
         busy.wait()
+
+
+def test_child_processes_are_no_other_processes(monkeypatch):
+    def busy():
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        times = namedtuple("Times", "user idle")
+        return times(sum(each.ru_utime + each.ru_stime for each in used), 0.0)
+
+    monkeypatch.setattr(psutil, "cpu_times", busy)  # as if nothing else ran
+    with meter.Meter() as measured:
+        engine_solvers.work_in_a_child()
+    assert measured.other_cores < 0.15 and measured.peak_memory_bytes is None
 
 
 def test_processors_of_one_name_are_told_apart(tmp_path):

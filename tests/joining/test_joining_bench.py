@@ -15,8 +15,9 @@ import pytest
 import yaml
 from support import ran, rows_of
 from svmrepro import datasets
-from svmrepro.solvers import SOLVERS
+from svmrepro.solvers import SOLVERS, conformance
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
+from svmrepro.workflow.commands import bench as bench_command
 from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
@@ -83,7 +84,25 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
     assert joined["my.pkg.fit"] == {"solver": "my.pkg:fit", "options": {"q": 1}}
     chosen = bench_settings.contenders_of(Bench(["my.pkg:fit", "libsvm", "csmo"]))
     assert {entry["solver"] for entry in chosen.values()} == {"my.pkg:fit", "libsvm", "csmo"}
+    assert chosen["csmo"]["options"]["cache_mb"] == alone["smo2"]["options"]["cache_mb"]
     assert "dual-descent" in bench_settings.contenders_of(Bench(bias=False, kernel="linear"))
+
+
+def test_sparse_examples_too_wide_for_dense_rows_have_no_dense_contenders(tmp_path):
+    path = tmp_path / "wide.libsvm"
+    path.write_text("".join(f"{(-1) ** k} {k + 1}:1 4000000:1\n" for k in range(50)))
+    wide = bench_settings.sample_of_file(path, tmp_path / "own", None)
+    labels = bench_settings.write_configuration(Bench(["my.pkg:fit", "libsvm"]), [wide], tmp_path)
+    assert labels == ["libsvm-sparse", "my.pkg.fit"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e-3", 0.001), ("1e5", 1e5), ("010", 10), ("no", "no"), ("true", True), ("-2", -2), ("a b", "a b")],
+)
+def test_options_are_read_as_by_the_conformance_test(text, value):
+    found = [command._option(f"q={text}") for command in (bench_command, conformance)]
+    assert found == [("q", value)] * 2 and type(found[0][1]) is type(value)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from svmrepro.solvers import conformance
 from svmrepro.solvers.conformance import check
 from svmrepro.workflow import configuration
 from svmrepro.workflow.commands import main
-from svmrepro.workflow.configuration import config_dir, load_config
+from svmrepro.workflow.configuration import ROOT, config_dir, load_config
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.joining import skeleton_writer
 from svmrepro.workflow.judgement.claims import read_claims
@@ -63,6 +63,15 @@ def test_the_skeleton_of_a_paper_is_a_configuration(tmp_path):
     assert [each.kind for each in paper.artefacts.values()] == ["timing", "loglog", "claims"]
     claims = read_claims(folder / "claims" / "name2030.yaml", [*paper.experiments])
     assert claims[0].quantity["experiments"] == [*paper.experiments]
+
+
+def test_the_skeletons_are_linted_as_the_clone_is(tmp_path):
+    for kind, name in (("solver", "linted-svm"), ("dataset", "linted-data")):
+        skeleton_writer.write(kind, name, tmp_path)
+    shared = "--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)
+    for command in (["check"], ["format", "--check"]):
+        ended = ran(sys.executable, "-m", "ruff", *command, *shared, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stdout
 
 
 def _folder(tmp_path):

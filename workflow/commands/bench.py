@@ -72,12 +72,13 @@ def _terminated(number: int, _: object) -> None:
 
 
 def _run(given: argparse.Namespace, folder: Path) -> int:
+    from svmrepro.solvers import SOLVERS
     from svmrepro.workflow.joining import bench_run, bench_settings
 
     asked = {field.name: getattr(given, field.name) for field in fields(bench_settings.Bench)}
     asked["options"] = dict(map(_option, given.options))
     asked["labels"] = None if given.labels is None else _labels(given.labels)
-    callers_folder.find_modules()
+    callers_folder.find_solvers(name for name in given.solvers if name not in SOLVERS)
     made = bench_run.run_bench(bench_settings.Bench(**asked), folder)
     print((folder / "table.md").read_text(encoding="utf-8"))
     place = callers_folder.shown(folder)
@@ -109,9 +110,9 @@ def _sign(text: str) -> tuple[str | float, float]:
 
 
 def _option(text: str) -> tuple[str, Any]:
-    from svmrepro.workflow.configuration.plain_yaml import word
+    from svmrepro.solvers.conformance import option_value
 
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()):
         raise StepError(f"--option: {text!r} is not of the form NAME=VALUE")
-    return name, word(value)
+    return name, option_value(value)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 from svmrepro.workflow.configuration.model import ROOT
@@ -43,6 +45,19 @@ def made(path: str | os.PathLike[str]) -> Path:
 def shown(path: Path) -> Path:
     """Return a file's path as valid in the caller's folder, given its path in this process's folder."""
     return path if folder() == Path.cwd() else path.absolute()
+
+
+def find_solvers(names: Iterable[str]) -> None:
+    """Let this process and its steps import a user's solvers from the caller's folder, or as installed.
+
+    Where all are installed, the folder is left out: it may be a checkout without the compiled extensions.
+    """
+    from svmrepro.solvers.user_functions import GROUP  # late: completion and help need none of it
+
+    entries = (entry.name for entry in metadata.entry_points(group=GROUP))
+    installed = {*metadata.packages_distributions(), *entries}
+    if not {name.partition(":")[0].partition(".")[0] for name in names} <= installed:
+        find_modules()
 
 
 def find_modules(place: Path | None = None, *, last: bool = False) -> None:

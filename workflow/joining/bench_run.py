@@ -123,7 +123,7 @@ def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
     # Their errors come before anything is read.
     bench_settings.check_own_solvers(wanted)
     _hand_on_modules(wanted.solvers)
-    bench_settings.contenders_of(wanted)
+    contenders = bench_settings.contenders_of(wanted)
     data = bench_settings.read_data(wanted, folder)
     labels = bench_settings.write_configuration(wanted, data, folder)
     config = load_config({}, folder / "config")
@@ -134,6 +134,8 @@ def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
     for each in data:
         if each.untested:
             say(f"{each.name}: no accuracy: test set: {each.untested}")
+    if dense := [label for label in contenders if label not in labels]:
+        say(f"left out: {', '.join(dense)}; as dense rows, the examples would take more than 1 GiB")
     if absent := bench_settings.absent(wanted):
         say(absent)
     _measure(config, folder)

@@ -60,6 +60,12 @@ RUNS = 3
 DOWNLOADS = "data"
 """Folder of downloaded data sets, as in config/config.yaml."""
 
+CACHE_MB = 200.0
+"""Cache of each known solver that keeps one, as in the paper ``peers``."""
+
+MOST_DENSE_BYTES = 2**30
+"""Sparse examples that would take more as dense rows have no contenders on dense rows."""
+
 KERNELS = {"gaussian": ("gamma",), "linear": (), "polynomial": ("gamma", "degree")}
 """Kernels of a bench, with the settings that each takes."""
 
@@ -79,6 +85,7 @@ class BenchData:
     own: Mapping[str, Any] | None = None  # entry under ``datasets`` for a user's own file
     tested: bool = False  # whether there is a test set
     untested: str = ""  # why the test set of the registry is not there
+    dense_bytes: int = 0  # what sparse examples would take as dense rows
 
 
 @dataclass(frozen=True)
@@ -244,7 +251,10 @@ def sample_of_file(
             write_npz(temporary, X, y)
         entry["path" if part == "train" else "test"] = str(file)
     title = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return BenchData(name, title, n, len(order), _scale(stored["train"][0]), entry, test is not None)
+    X = stored["train"][0]
+    return BenchData(
+        name, title, n, len(order), _scale(X), entry, test is not None, dense_bytes=_dense_bytes(X)
+    )
 
 
 def known_set(name: str, rows: int | None) -> BenchData:
@@ -275,12 +285,16 @@ def known_set(name: str, rows: int | None) -> BenchData:
             tested = True
         except datasets.DatasetUnavailable as error:
             untested = one_line(error)
-    return BenchData(name, name, n, of, _scale(data.X), None, tested, untested)
+    return BenchData(name, name, n, of, _scale(data.X), None, tested, untested, _dense_bytes(data.X))
 
 
 def write_configuration(bench: Bench, data: Sequence[BenchData], folder: Path) -> list[str]:
     """Write the bench's configuration into ``folder / "config"``; return the labels of the contenders."""
     contenders = contenders_of(bench)
+    if any(each.dense_bytes > MOST_DENSE_BYTES for each in data):
+        contenders = {label: entry for label, entry in contenders.items() if entry.get("storage") != "dense"}
+        if not contenders:
+            raise StepError("--solver: the examples are too many for solvers that take dense rows only")
     baseline = bench.baseline or next(iter(contenders))
     if baseline not in contenders:
         raise StepError(f"--baseline: no solver {baseline!r}{did_you_mean(baseline, contenders)}")
@@ -348,7 +362,8 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
     }
     for name in known:
         if SOLVERS[name].version is not None and all(entry["solver"] != name for entry in peers.values()):
-            fitting[name] = {"solver": name}
+            cache = {"options": {"cache_mb": CACHE_MB}} if SOLVERS[name].options.get("cache_mb") else {}
+            fitting[name] = {"solver": name, **cache}
     for name in own:
         fitting[valid_name(name)] = {"solver": name, "options": dict(bench.options)}
     if bench.kernel != "linear" and not bench.bias:
@@ -445,6 +460,11 @@ def _kernel(bench: Bench, data: BenchData) -> dict[str, Any]:
         "polynomial": {"name": "polynomial", "degree": bench.degree or 3, "a": gamma, "c": 1.0},
     }
     return kernels[bench.kernel]
+
+
+def _dense_bytes(X: Any) -> int:
+    """Return what sparse examples would take as dense rows; 0 for others."""
+    return 8 * int(X.shape[0]) * int(X.shape[1]) if sparse.issparse(X) else 0
 
 
 def _scale(X: Any) -> float:

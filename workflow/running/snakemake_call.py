@@ -89,8 +89,8 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         raise StepError(f"{word[:2]}: {goal} takes whole papers; {part} measures a part")
     parser, settings = _parsed(others)
     layers = _layers(given, settings)
-    if any(":" in name for name in getattr(given, "solver", None) or ()):
-        callers_folder.find_modules()
+    if own := [name for name in getattr(given, "solver", None) or () if ":" in name]:
+        callers_folder.find_solvers(own)
     if getattr(given, "solver", None) or getattr(given, "dataset", None):
         layers = selected(layers, given.solver, given.dataset)
     targets = set(settings.targets or ())

@@ -26,16 +26,18 @@ class Meter:
     Attributes
     ----------
     peak_memory_bytes
-        Peak resident memory of this process during the run, less that at its start.
+        Peak resident memory of this process during the run, less that at its start. None if child processes
+        worked as well, whose memory is not known.
     other_cores
-        Processor seconds used by other processes, per second of wall time.
+        Processor seconds used by other processes, per second of wall time. Child processes that have ended
+        are not others.
     noise
         State of the processor at the end, limits on this process, and what was lost to them; see
         `svmrepro.workflow.analysis.measurement_columns`. ``instructions`` is counted if a counter is given.
     """
 
     def __init__(self, instructions: Instructions | None = None) -> None:
-        self.peak_memory_bytes = 0
+        self.peak_memory_bytes: int | None = 0
         self.other_cores = 0.0
         self.noise: dict[str, Any] = {}
         self._instructions = instructions
@@ -49,17 +51,18 @@ class Meter:
         self._reset = _reset_peak()
         self._resident = self._process.memory_info().rss
         self._old_peak = _peak()
-        self._busy, self._own, self._stolen, self._clock = self._now()
+        self._busy, self._own, self._children, self._stolen, self._clock = self._now()
         return self
 
     def __exit__(self, *_: object) -> None:
         around = processor_state()
         self.noise = around.read()  # while the processor still has the run's frequency
-        busy, own, stolen, clock = self._now()
+        busy, own, children, stolen, clock = self._now()
         elapsed = clock - self._clock
         steal = None
         if elapsed >= SHORTEST:
-            self.other_cores = max(0.0, (busy - self._busy) - (own - self._own)) / elapsed
+            mine = own - self._own + children - self._children
+            self.other_cores = max(0.0, busy - self._busy - mine) / elapsed
             if stolen is not None and self._stolen is not None:
                 steal = max(0.0, stolen - self._stolen) / elapsed
         throttled = around.throttled()
@@ -73,6 +76,8 @@ class Meter:
         # Where the peak cannot be reset, it is informative only if this run raised it.
         if self._reset or peak > self._old_peak:
             self.peak_memory_bytes = max(0, peak - self._resident)
+        if children > self._children:
+            self.peak_memory_bytes = None
 
     def fields(self, wall_seconds: float, cpu_seconds: float) -> dict[str, Any]:
         """Return the fields of a run's record on other load, once the run has ended."""
@@ -86,15 +91,16 @@ class Meter:
             "noise": self.noise,
         }
 
-    def _now(self) -> tuple[float, float, float | None, float]:
-        """Return busy seconds of all processors, this process's, those that were stolen, and the clock."""
+    def _now(self) -> tuple[float, float, float, float | None, float]:
+        """Return seconds: busy, this process's, its ended children's, stolen ones, and the clock."""
         times = psutil.cpu_times()
         stolen = getattr(times, "steal", None)
         busy = sum(times) - times.idle - getattr(times, "iowait", 0.0) - (stolen or 0.0)
         # Linux already includes guest time in user time.
         busy -= getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         own = self._process.cpu_times()
-        return busy, own.user + own.system, stolen, perf_counter()
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return busy, own.user + own.system, children.ru_utime + children.ru_stime, stolen, perf_counter()
 
 
 @contextmanager

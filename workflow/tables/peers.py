@@ -76,8 +76,8 @@ def _promises(results: Results, names: Sequence[str]) -> str:
     found: dict[str, list[str]] = {}
     contenders = [each for name in names for each in results.experiment(name).contenders.values()]
     for label, solver in {each.label: each.solver for each in contenders}.items():
-        if solver in SOLVERS:
-            found.setdefault(SOLVERS[solver].promise, []).append(display_name(label))
+        promise = SOLVERS[solver].promise if solver in SOLVERS else registry.KKT
+        found.setdefault(promise, []).append(display_name(label))
     if found.keys() <= {registry.KKT}:
         return (
             "All solvers bound the KKT violation, not the gap: where the optimum is tiny, the "
