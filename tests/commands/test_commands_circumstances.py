@@ -298,7 +298,8 @@ def test_a_clone_that_is_called_through_a_link_keeps_its_environment(clone):
 
 
 @pytest.mark.parametrize(
-    ("last", "killed"), [("    chmod", "    kill -9 $PPID; chmod"), ("esac", '"-m pip"*) kill -9 $PPID ;;\nesac')]
+    ("last", "killed"),
+    [("    chmod", "    kill -9 $PPID; chmod"), ("esac", '"-m pip"*) kill -9 $PPID ;;\nesac')],
 )
 def test_an_environment_that_was_not_finished_is_made_again(clone, last, killed):
     folder, programs = clone
