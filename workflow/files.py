@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import platform
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     with writing(final):
         final.parent.mkdir(parents=True, exist_ok=True)
         _sweep(final)
-        prefix = f".{final.stem}.{os.getpid()}-"
+        prefix = f".{final.stem}.{platform.node()}.{os.getpid()}-"
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=final.suffix, dir=final.parent)
         os.close(handle)
     temporary = Path(name)
@@ -62,10 +63,14 @@ def check_writable(folder: Path) -> None:
 
 
 def _sweep(final: Path) -> None:
-    """Remove temporary files left by killed writers of the same file."""
+    """Remove temporary files left by killed writers of the same file on this host.
+
+    Other hosts, which may share the folder, have other processes.
+    """
     import psutil  # takes longer to import than most writers need
 
-    for path in final.parent.glob(f".{glob.escape(final.stem)}.*-*{glob.escape(final.suffix)}"):
-        owner = path.name.removeprefix(f".{final.stem}.").partition("-")[0]
+    here = f".{final.stem}.{platform.node()}."
+    for path in final.parent.glob(f"{glob.escape(here)}*-*{glob.escape(final.suffix)}"):
+        owner = path.name.removeprefix(here).partition("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             path.unlink(missing_ok=True)

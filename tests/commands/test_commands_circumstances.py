@@ -288,6 +288,39 @@ def test_a_clone_that_was_moved_makes_its_environment_again(clone):
     assert (moved / ".venv" / "place").read_text().strip() == str(moved) and (moved / "results").is_dir()
 
 
+def test_a_clone_that_is_called_through_a_link_keeps_its_environment(clone):
+    folder, programs = clone
+    make(programs / "python3", PYTHON)
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    assert "making .venv" in script(link, "check", path=str(programs)).stderr
+    assert script(folder, "check", path=str(programs)).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("last", "killed"),
+    [("    chmod", "    kill -9 $PPID; chmod"), ("esac", '"-m pip"*) kill -9 $PPID ;;\nesac')],
+)
+def test_an_environment_that_was_not_finished_is_made_again(clone, last, killed):
+    folder, programs = clone
+    make(programs / "python3", PYTHON.replace(last, killed))
+    assert script(folder, "check", path=str(programs)).returncode
+    assert (folder / ".venv" / "bin" / "python").exists()
+    make(programs / "python3", PYTHON)
+    again = script(folder, "check", path=str(programs))
+    assert again.returncode == 0 and "making .venv" in again.stderr
+
+
+def test_a_call_waits_for_another_one_that_makes_the_environment(clone):
+    folder, programs = clone
+    make(programs / "python3", PYTHON)
+    script(folder, "check", path=str(programs))
+    (folder / ".venv").rename(folder / "made")
+    make(programs / "flock", "#!/bin/sh\ncp -R made .venv\n")  # what the other call does in the meantime
+    ended = script(folder, "check", path=str(programs))
+    assert ended.returncode == 0 and ended.stderr == ""
+
+
 @pytest.mark.parametrize("character", '"$`\\:{}')
 def test_a_folder_whose_name_an_environment_cannot_have_is_one_line(clone, character):
     folder, programs = clone

@@ -4,6 +4,7 @@ import json
 import math
 import multiprocessing
 import os
+import platform
 import re
 import sys
 import time
@@ -48,11 +49,14 @@ def test_failed_writer_leaves_the_old_file(tmp_path):
 
 
 def test_killed_writers_litter_is_swept_and_a_living_ones_kept(tmp_path):
-    dead, alive = tmp_path / ".table.999999999-abc.csv", tmp_path / f".table.{os.getppid()}-abc.csv"
-    for path in (dead, alive):
-        path.write_text("half")
+    with atomic_path(tmp_path / "table.csv") as temporary:
+        mine = str(os.getpid())
+        dead, alive = (temporary.name.replace(mine, other) for other in ("999999999", str(os.getppid())))
+        elsewhere = dead.replace(platform.node(), "another")
+        for name in (dead, alive, elsewhere):
+            (tmp_path / name).write_text("half")
     atomic_write(tmp_path / "table.csv", "whole")
-    assert names(tmp_path) == {"table.csv", alive.name}
+    assert names(tmp_path) == {"table.csv", alive, elsewhere}
 
 
 WRITE_TABLE = """

@@ -234,6 +234,13 @@ def test_time_of_own_solvers(monkeypatch):
     assert statuses(lines, "own")[0][2] == "passed a limit of its own (memory_limit)"
 
 
+def test_of_a_run_that_two_jobs_made_the_first_counts():
+    config = prepare(repeats=2)
+    lines, _ = measure(config)
+    journal(config).append({**journal(config).valid_lines()[0], "cpu_seconds": 99.0})
+    assert measure(config) == (lines, "")
+
+
 def test_budget_saves_repeats_but_never_the_first():
     lines, _ = measure(prepare(repeats=5, repeat_budget=1e-9))
     assert Counter((line["contender"], line["n"]) for line in lines) == {
