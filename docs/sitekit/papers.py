@@ -16,7 +16,7 @@ from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import Artefact, Paper, load_config
 from svmrepro.workflow.judgement.claims import VERDICTS, after_number
 from svmrepro.workflow.judgement.reference_check import is_read, machine_identity, machine_records
-from svmrepro.workflow.tables.claims import MARKS
+from svmrepro.workflow.site.shown_run import mark
 
 from sitekit.site_links import TextError, Texts
 
@@ -105,7 +105,7 @@ class PaperPage:
         self._texts.read.add(Path(__file__).with_name("claims.html"))
         counts = Counter(claim["verdict"] for claim in claims if claim["counted"] != "no")
         table = _TEMPLATES.get_template("claims.html")
-        given = {"verdicts": VERDICTS, "marks": MARKS, "after_number": after_number}
+        given = {"verdicts": VERDICTS, "mark": mark, "after_number": after_number}
         return _raw(table.render(claims=claims, counts=counts, **given))
 
     def artefacts(self) -> str:

@@ -282,6 +282,47 @@ def test_notes_dashes_and_the_whole_legend_of_a_figure_are_shown(page):
     expect(page.locator(".panel h2").last).to_contain_text("∝ n0.8")
 
 
+def test_bars_and_named_rows_are_listed_and_all_rows_are_printed_on_white(browser, site):
+    watched = opened(browser, base_url=f"{site.as_uri()}/", color_scheme="dark")
+    page = watched.page
+    page.goto("reference-smoke/platt1998/figures/exponents.html")
+    page.get_by_text("All numbers of this figure").click()
+    named = page.locator("#numbers tbody tr").filter(has_text="refitted").filter(has_text="mark").first
+    expect(named).to_contain_text(re.compile("linear SVM|Gaussian SVM"))
+    interval = named.locator("td").all_inner_texts()[-2:]
+    assert all(re.fullmatch(r"\d\.\d+", end) for end in interval)
+    page.goto("reference-smoke/glasmachers2008/figures/step-lengths.html")
+    said = page.locator("#panels .plot").first.evaluate("plot => plot.data.at(-1).customdata[2]")
+    assert re.fullmatch("−50.434 … −32.982: [\\d,]+", said)
+    page.get_by_text("All numbers of this figure").click()
+    rows = page.locator("#numbers tbody tr")
+    expect(rows).to_have_count(50)
+    expect(page.locator("html")).to_have_class("dark")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert rows.count() > 150
+    expect(page.locator("html")).not_to_have_class("dark")
+    expect(page.locator("#numbers .scroll")).to_have_css("overflow-x", "visible")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(rows).to_have_count(50)
+    expect(page.locator("html")).to_have_class("dark")
+    watched.finish()
+
+
+def test_counts_have_all_digits_and_an_interval_without_width_is_not_said(page, site):
+    source = (site / PAGES["figure"]).read_text(encoding="utf-8")
+    data = re.search(r'(?s)<script id="figure-data" type="application/json">(.*?)</script>', source)[1]
+    (panel,) = json.loads(data)
+    first = panel["series"][0]
+    first["x"][1], first["high"][1], first["low"][1] = 804414, first["y"][1], first["y"][1]
+    name = (site / PAGES["figure"]).with_name("counts.html")
+    name.write_text(source.replace(data, json.dumps([panel])), encoding="utf-8")
+    page.goto(f"{HERE}/figures/counts.html")
+    page.locator("#panels .main-svg").first.wait_for()
+    said = page.locator("#panels .plot").evaluate("plot => plot.data[0].customdata")
+    assert said == ["400, 1 [0.9 … 1.3]", "804,414, 2"]
+
+
 def styles_of(lines):
     return [line.get_attribute("style") or "" for line in lines]
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from docutils.core import publish_parts
 from jinja2 import Environment
+from matplotlib.figure import Figure
 from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, noted_figure, table
 from support import PROJECT, rows_of, write_rows
 from svmrepro.workflow import archives
@@ -69,6 +70,12 @@ def test_bounds_are_sorted_among_numbers():
     texts = ["< 0.0001", "0.0001", "0.0020", "> 0.5", "1,605", "> 2,000"]
     assert sorted(texts, key=lambda text: float(order(text))) == texts
     assert [order(text) for text in ("–", "<", "\N{MINUS SIGN}3", "1,605")] == ["", "", "-3", "1605"]
+
+
+def test_ratios_near_1_and_seconds_below_the_clock_are_sorted_among_numbers():
+    order = templates().filters["order"]
+    texts = ["below clock", "0.9990", "1 \N{MINUS SIGN} 3.1e-04", "1", "1 + 4.2e-05", "1 + 0.00031", "1.001"]
+    assert sorted(texts, key=lambda text: float(order(text))) == texts
 
 
 def test_a_point_has_the_name_of_its_axis():
@@ -228,6 +235,65 @@ def test_a_broken_line_is_named(run, tmp_path):
         _ = read_folder(folder).papers
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"n": None}, r"measurements\.parquet, row 1: n is None"),
+        ({"contender": None}, r"row 1: contender is None"),
+        ({"status": None}, r"row 1: status is None"),
+    ],
+)
+def test_a_packed_measurement_without_a_field_is_named(changes, said, tmp_path):
+    (tmp_path / PAPER).mkdir()
+    table = to_csv([flatten({**lines()[0], **changes}), flatten(lines()[1])])
+    write_parquet(table, tmp_path / PAPER / "measurements.parquet")
+    with pytest.raises(StepError, match=said):
+        packed_records(tmp_path, PAPER)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"value": 100.0', '"value": NaN', "NaN is not a number of JSON"),
+        ('"value": 100.0', '"value": 1e999', "smo-faster: value is not finite"),
+        ('"low": 90.0, ', "", "low"),
+        ('"n": 400', '"n": "many"', "n"),
+        (f'"experiment": "{EXPERIMENT}"', '"experiment": []', "experiment"),
+    ],
+)
+def test_a_broken_finding_is_named_and_the_earlier_site_stays(old, new, said, run, tmp_path):
+    write_site([run], tmp_path / "site")
+    folder = shutil.copytree(run, tmp_path / "smoke")
+    findings = folder / PAPER / "claims.json"
+    text = findings.read_text()
+    assert old in text
+    findings.write_text(text.replace(old, new))
+    with pytest.raises(StepError, match=rf"claims\.json: .*{said}"):
+        write_site([folder], tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<script>alert(1)</script>",
+        "<svg:script/>",
+        '<g onload="alert(1)"/>',
+        "<foreignObject/>",
+        '<a href="javascript:alert(1)"/>',
+        '<a href="java&#10;script:alert(1)"/>',
+    ],
+)
+def test_a_picture_with_a_script_is_refused(part, run, tmp_path):
+    folder = tmp_path / "results" / "smoke"
+    shutil.copytree(run, folder)
+    picture = tmp_path / "figures" / "smoke" / PAPER / "mine.svg"
+    picture.parent.mkdir(parents=True)
+    picture.write_text(f'<svg xmlns="http://www.w3.org/2000/svg">{part}</svg>')
+    with pytest.raises(StepError, match=r"mine\.svg: holds a script"):
+        write_site([folder], tmp_path / "site")
+
+
 def test_nothing_ends_the_script_early(run):
     records = run_records(run, PAPER, EXPERIMENT)
     changed = records[0].__class__(**{**vars(records[0]), "contender": "</script><b>"})
@@ -268,6 +334,22 @@ def test_dashes_sizes_notes_and_what_stands_beside_the_series_are_kept():
     assert (value["x"], value["y"], value["shift"], value["text"]) == (1, 0, [0, 8], "\N{MINUS SIGN}21.8")
     assert right["aside"] == "∝ n^0.8" and content["notes"] == ["Web: not run", "A limit."]
     assert [each["name"] for each in content["legend"]] == ["95 % interval"]
+
+
+def test_points_of_a_line_without_a_mark_are_kept_apart():
+    drawn = Figure()
+    axes = drawn.subplots()
+    axes.plot([1, 2, 3], [4, 5, 6], "o-", color="#112233", markevery=[-1], label="end")
+    axes.plot([1, 2], [0, 1], "s-", color="#445566", markevery=[0], drawstyle="steps-post")
+    drawn.legend()
+    drawn.draw_without_rendering()
+    (panel,) = json.loads(to_json(drawn))["panels"]
+    assert [(each["name"], each["mode"], each["marker"], each["x"]) for each in panel["series"]] == [
+        ("end", "lines", "", [1, 2, 3]),
+        ("end", "markers", "o", [3]),
+        ("", "lines", "", [1, 2, 2]),
+        ("", "markers", "s", [1]),
+    ]
 
 
 def test_a_map_is_kept_cell_by_cell_and_level_sets_as_few_points():
@@ -409,6 +491,8 @@ def test_a_full_disk_names_the_file_that_cannot_be_copied(run, tmp_path, monkeyp
     with pytest.raises(StepError, match=r"^cannot write \S+/site/assets/\S+: no space left on device$"):
         write_site([run], tmp_path / "site")
     assert not earlier.exists(), "if it exists, all other pages do"
+    monkeypatch.undo()
+    assert "of 1 run:" in write_site([run], tmp_path / "site"), "it is still a site"
 
 
 def test_papers_beyond_the_default_list_have_their_titles(tmp_path):

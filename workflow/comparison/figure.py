@@ -1,8 +1,9 @@
 """Figure comparing two runs of a paper: ratios between contenders, and counts.
 
 Left: one point per pair of contenders and problem, the ratio of their seconds in the other run and in this
-one, with 95 % intervals. On the diagonal both runs agree. Right: for each contender, the ratio of its counts
-in this run to those in the other; the median over the rows with its interval, and thin lines to the extremes.
+one, with 95 % intervals, which are cut off at the edge where they are wide. On the diagonal both runs agree.
+Right: for each contender, the ratio of its counts in this run to those in the other; the median over the rows
+with its interval, and thin lines to the extremes.
 """
 
 from __future__ import annotations

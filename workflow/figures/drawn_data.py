@@ -156,11 +156,12 @@ def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, A
     caps = {id(cap) for each in errorbars for cap in each.lines[1]}
     intervals = {id(each.lines[0]): each.lines[2][0] for each in errorbars if each.lines[2]}
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for line in axes.lines:
-        if id(line) in caps or not (points := list(_points(axes, line))):
+    drawn = ((line, *part) for line in axes.lines for part in _parts(axes, line))
+    for line, look, points in drawn:
+        if id(line) in caps or not points:
             continue
         ends = _ends(intervals.get(id(line)), len(points))
-        look = {**_look(line), "shift": _shift(axes, line.get_transform()) or 0.0}
+        look["shift"] = _shift(axes, line.get_transform()) or 0.0
         entry = {"name": _name(line, known), **look, "x": [], "y": [], "low": [], "high": []}
         entry = found.setdefault((*look.values(), entry["name"], bool(ends)), entry)
         if entry["x"] and "lines" in entry["mode"]:
@@ -171,6 +172,21 @@ def _series(axes: Axes, known: Sequence[tuple[str, Line2D]]) -> list[dict[str, A
         entry["low"] += [low for low, _ in ends]
         entry["high"] += [high for _, high in ends]
     return list(found.values())
+
+
+def _parts(
+    axes: Axes, line: Line2D
+) -> Iterator[tuple[dict[str, Any], list[tuple[float | None, float | None]]]]:
+    """Yield look and points of a line; where only some points have a mark, of the bare line and the marks."""
+    look, points = _look(line), [*_points(axes, line)]
+    marked: Any = line.get_markevery()  # places, as figures of this project give them
+    if marked is None or look["mode"] != "lines+markers":
+        yield look, points
+        return
+    yield look | {"mode": "lines", "marker": "", "size": 0.0, "hollow": False}, points
+    every = 2 if line.get_drawstyle() == "steps-post" else 1
+    places = np.arange(len(points))[::every][marked]
+    yield look | {"mode": "markers", "line": ""}, [points[place] for place in places]
 
 
 def _points(axes: Axes, line: Line2D) -> Iterator[tuple[float | None, float | None]]:

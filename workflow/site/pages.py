@@ -60,6 +60,9 @@ ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "bad-stand": "✗", "open"
 """Signs of the verdicts: colour is never the only difference."""
 
 
+_NEAR_ONE = re.compile(r"1 ([+\u2212]) (\d[\d.]*(?:e[-+]?\d+)?)")
+"""A ratio near 1 in the tables of a comparison: 1 + 4.2e-05."""
+
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
@@ -90,7 +93,8 @@ def _write_site(folders: Sequence[Path], out: Path, unpacked: Path) -> str:
         while run.slug in runs:
             run.slug += "-2"
         runs[run.slug] = run
-    titles = Counter(run.title for run in runs.values())
+    # All is read before the earlier site goes.
+    titles = Counter(run.title for run in runs.values() if run.papers)
     for run in runs.values():
         run.name = run.slug if titles[run.title] > 1 else ""
     site = Site(list(runs.values()), out)
@@ -110,7 +114,7 @@ class Site:
         """Write all pages. Files of an earlier site that are no longer made are removed."""
         (self.folder / "index.html").unlink(missing_ok=True)
         earlier = [path.parent.name for path in self.folder.glob("*/machine.html")]
-        for each in (*earlier, *(run.slug for run in self.runs), "compare", "assets", "vendor"):
+        for each in (*earlier, *(run.slug for run in self.runs), "compare", "vendor"):
             shutil.rmtree(self.folder / each, ignore_errors=True)
         for each in ("assets", "vendor"):
             for path in (HERE / each).rglob("*"):
@@ -275,6 +279,10 @@ def _rows(section: TableSection) -> Iterator[list[tuple[Column, Cell, str]]]:
 
 def _order(text: str) -> str:
     """Return the number by which a cell is sorted; "" if it has none."""
+    if text == "below clock":
+        return "0"
+    if off := _NEAR_ONE.fullmatch(text):
+        return repr(1 + float(off[1].replace("\N{MINUS SIGN}", "-") + off[2]))
     bound, number = (text[0], text[1:].lstrip()) if text[:1] in ("<", ">") else ("", text)
     found = _NUMBER.match(number)
     if not found:

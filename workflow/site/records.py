@@ -133,6 +133,9 @@ def script(records: Sequence[Record], axis: str = "") -> str:
 
 
 def _record(line: Mapping[str, Any], text: str, place: str) -> Record:
+    for name, kind in {"n": int, "contender": str, "status": str, "point": float | int | None}.items():
+        if not isinstance(line.get(name), kind):
+            raise StepError(f"{place}: {name} is {line.get(name)!r}")
     return Record(
         n=line["n"],
         contender=line["contender"],
@@ -201,9 +204,14 @@ def read_text(path: Path) -> str:
 def json_object(text: str, place: str) -> dict[str, Any]:
     """Parse a JSON object; an error names its place, a file or one of its lines."""
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise StepError(f"{place}: is not JSON ({one_line(error)})") from None
     if not isinstance(found, dict):
         raise StepError(f"{place}: is not a JSON object")
     return found
+
+
+def _refuse(constant: str) -> None:
+    """Refuse NaN and the infinities, which JSON has not."""
+    raise ValueError(f"{constant} is not a number of JSON")

@@ -8,6 +8,7 @@ configuration that the run left in its folder, else from this project's own.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +17,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
-from svmrepro.workflow.errors import reading_table
+from svmrepro.workflow.configuration.typed_data import typed
+from svmrepro.workflow.errors import StepError, one_line, reading_table
 from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS, read_verdicts
 from svmrepro.workflow.number_text import plural, signed
 from svmrepro.workflow.site.records import Record, json_object, nested, packed_records, read_text, run_records
@@ -31,6 +35,12 @@ from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import FEWEST_SIZES, Fit
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.layout.model import Table
+
+_ACTIVE = re.compile(
+    r"<([\w.-]+:)?(script|foreignObject)\b|[\s\"'/]on\w+\s*=|javascript:|&#|<!ENTITY|<\?xml-stylesheet",
+    re.IGNORECASE,
+)
+"""Parts of an SVG that may run a script: elements, attributes, links and ways to hide them."""
 
 
 def mark(verdict: str) -> str:
@@ -352,6 +362,8 @@ class ShownRun(_Tallied):
             return []
         found = []
         for path in _ordered((self.figures_folder / paper).glob("*.svg"), known):
+            if not _is_safe(path):
+                raise StepError(f"{path}: holds a script, or what may hide one; no figure of svmrepro does")
             artefact, file = known.get(path.stem), path.with_suffix(".json")
             numbers = _json(file) if file.is_file() else {}
             found.append(
@@ -405,11 +417,52 @@ def _claims(folder: Path) -> list[ShownClaim]:
     path, details = folder / "claims.csv", folder / "claims.json"
     if not path.is_file():
         return []
-    found = {each["id"]: each for each in _json(details).get("claims", ())} if details.is_file() else {}
-    claims = [ShownClaim(row, found.get(row["id"], {}).get("findings", ())) for row in read_verdicts(path)]
+    found = _findings(details) if details.is_file() else {}
+    claims = [ShownClaim(row, found.get(row["id"], ())) for row in read_verdicts(path)]
     # What the paper is known for comes first.
     order = {kind: place for place, kind in enumerate(COUNTED)}
     return sorted(claims, key=lambda claim: order.get(claim.kind, len(order)))
+
+
+class _Finding(msgspec.Struct):
+    """What a page shows of a finding."""
+
+    label: str
+    verdict: str
+    value: float | None
+    low: float | None
+    high: float | None
+    paper: float | None
+    experiment: str | None = None
+    n: int | None = None
+    contenders: Sequence[str] = ()
+    reason: str | None = None
+    single: bool = False
+
+
+class _Judged(msgspec.Struct):
+    id: str
+    findings: Sequence[_Finding] = ()
+
+
+def _findings(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the findings of each claim; a file with anything else raises a StepError."""
+    try:
+        claims = typed(_json(path).get("claims", []), list[_Judged])
+    except ValueError as error:
+        raise StepError(f"{path}: {one_line(error)}") from None
+    found = {claim.id: [structs.asdict(each) for each in claim.findings] for claim in claims}
+    for claim, findings in found.items():
+        for finding in findings:
+            for name in ("value", "low", "high", "paper"):
+                if not math.isfinite(finding[name] or 0.0):
+                    raise StepError(f"{path}: {claim}: {name} is not finite")
+    return found
+
+
+def _is_safe(picture: Path) -> bool:
+    """Return whether a picture runs no script when it is opened by itself."""
+    return not _ACTIVE.search(read_text(picture))
 
 
 def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:

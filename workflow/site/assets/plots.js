@@ -53,7 +53,8 @@ const layoutOf = (x, y, more = {}) => {
 };
 // Without a pointer that hovers, the tool bar would always lie over the topmost points.
 const CONFIG = { ...(matchMedia("(hover: none)").matches && { displayModeBar: false }), responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"], doubleClick: "reset" };
-const said = (value, digits = 5) => (value == null ? "–" : (Number(value) + 0).toLocaleString("en", { maximumSignificantDigits: digits }).replace("-", "−"));
+// Integers are counts: all their digits.
+const said = (value, digits = 5) => (value == null ? "–" : (Number(value) + 0).toLocaleString("en", Number.isInteger(Number(value)) ? {} : { maximumSignificantDigits: digits }).replace("-", "−"));
 
 // A panel of drawn numbers, see workflow/figures/drawn_data.py.
 const panelTraces = (panel) => {
@@ -79,8 +80,8 @@ const panelTraces = (panel) => {
       // With a template, Plotly would show what is to be skipped.
       ...(each.name || each.mode.includes("markers") ? { hovertemplate: `${each.name ? raised(each.name) + "<br>" : ""}%{customdata}<extra></extra>` } : { hoverinfo: "skip" }) };
     trace.customdata = each.x.map((x, at) => {
-      const interval = each.low[at] == null ? "" : ` [${said(each.low[at])} … ${said(each.high[at])}]`;
-      return `${said(x)}, ${said(each.y[at])}${interval}`;
+      const [low, high] = intervalAt(panel, each, at);
+      return `${saidAt(panel.x, x)}, ${saidAt(panel.y, each.y[at])}${low == null ? "" : ` [${said(low)} … ${said(high)}]`}`;
     });
     if (each.low.length)
       trace.error_y = { type: "data", symmetric: false, thickness: 1, width: 3, color: colour,
@@ -89,7 +90,8 @@ const panelTraces = (panel) => {
   }
   for (const each of panel.bars)
     traces.push({ type: "bar", x: each.left.map((left, at) => left + each.width[at] / 2), y: each.height, width: each.width, name: each.name,
-      marker: { color: shade(each.colour), opacity: 0.6 }, hovertemplate: "%{x}, %{y}<extra></extra>" });
+      marker: { color: shade(each.colour), opacity: 0.6 }, hovertemplate: `${each.name ? raised(each.name) + "<br>" : ""}%{customdata}<extra></extra>`,
+      customdata: each.left.map((_, at) => `${binAt(panel.x, each, at)}: ${said(each.height[at])}`) });
   return traces;
 };
 // A text in lines of so many letters at most, as far as its words allow.
@@ -108,6 +110,21 @@ const worthAt = (axis, place) => { const worth = worthOf(axis.ticks.find(([at]) 
 const cellRows = (panel, cells) => cells.value.map((value, at) => [worthAt(panel.x, cells.x[at]), worthAt(panel.y, cells.y[at]), value]);
 // Ticks that say another thing than their place, such as names, are the figure's own.
 const isNamed = (axis) => axis.ticks.some(([at, text]) => !(Math.abs(worthOf(text) - at) <= 1e-6 * Math.abs(at)));
+// Histograms of step lengths have the paper's axis: see `length` in workflow/analysis/step_lengths.py.
+const worthOn = (axis, place) => (place != null && axis.label.startsWith("step length") ? Math.sign(place) * (10 ** (place * place / 2) - 1) : place);
+// The named row or column of a mark that may stand beside its tick, or undefined.
+const rowAt = (axis, place) => (place != null && axis.scale === "linear" && isNamed(axis) && worthOn(axis, 2) === 2 && axis.ticks.every(([at]) => Number.isInteger(at)) ? axis.ticks.find(([at]) => Math.abs(at - place) < 0.5)?.[1].replace(/,?\n/g, ", ") : undefined);
+const saidAt = (axis, place) => rowAt(axis, place) ?? said(worthOn(axis, place));
+const binAt = (axis, bars, at) => `${saidAt(axis, bars.left[at])} … ${saidAt(axis, bars.left[at] + bars.width[at])}`;
+// The interval of a mark, if it is drawn: in a plot of named rows it is a line along the row.
+const intervalAt = (panel, { x, y, low, high, mode, colour }, at) => {
+  if (high[at] > low[at]) return [low[at], high[at]];
+  if (!mode.includes("markers") || rowAt(panel.y, y[at]) == null) return [null, null];
+  for (const line of panel.series.filter((each) => each.mode === "lines" && each.colour === colour))
+    for (let end = 1; end < line.x.length; end += 1)
+      if (line.y[end - 1] === y[at] && line.y[end] === y[at] && line.x[end - 1] <= x[at] && x[at] <= line.x[end]) return [line.x[end - 1], line.x[end]];
+  return [null, null];
+};
 const LETTER = 6.5; // width in pixels, on average
 const tickLines = (text, beside) => wrap(text, Math.floor(beside / LETTER));
 // `room` is for the title, `beside` for each tick of an upright axis; both in pixels.
@@ -191,8 +208,8 @@ const showPoint = (place, panel, point) => {
   const out = document.getElementById("point");
   out.textContent = [panel.title, point.data.name, point.customdata ?? `${said(point.x)}, ${said(point.y)}`].filter(Boolean).join(" · ") + " ";
   // One title may begin another, and those of panels are wrapped: the longest one that fits.
-  const bare = (title) => `${title.replaceAll(",", "")} `;
-  const fitting = Object.entries(JSON.parse(place.dataset.links)).filter(([title]) => bare(panel.title).startsWith(bare(title)));
+  const plain = (title) => `${title.replaceAll(",", "")} `;
+  const fitting = Object.entries(JSON.parse(place.dataset.links)).filter(([title]) => plain(panel.title).startsWith(plain(title)));
   const experiment = fitting.sort(([one], [other]) => other.length - one.length)[0]?.[1] ?? place.dataset.link;
   // The paper's own numbers have no measurements here.
   if (experiment && !/\bpaper\b/.test(point.data.name ?? "")) {
@@ -238,14 +255,22 @@ const listNumbers = () => {
     for (const [key, panels] of alike) listPanels(place, JSON.parse(key), panels, alike.size > 1);
   });
 };
+// A cell of the table of numbers: what it is sorted by, and what it says.
+const bare = (value) => ({ order: value, text: said(value) });
+const placed = (axis, place) => {
+  const name = rowAt(axis, place);
+  if (name == null || Number.isFinite(worthOf(name))) return bare(name == null ? worthOn(axis, place) : worthOf(name));
+  return { order: name, text: DataTable.util.escapeHtml(name) };
+};
 const listPanels = (place, [x, y], panels, several) => {
   const marks = panels.flatMap((panel) => panel.series.flatMap((each) => each.x.map((x, at) => {
     if (x == null) return null;
-    const wide = each.high[at] > each.low[at];
-    return [panel.title, each.name || "guide", each.mode.includes("markers") ? "mark" : "line", x, each.y[at], wide ? each.low[at] : null, wide ? each.high[at] : null];
+    return [panel.title, each.name || "guide", each.mode.includes("markers") ? "mark" : "line", placed(panel.x, x), placed(panel.y, each.y[at]), ...intervalAt(panel, each, at)];
   }).filter(Boolean)));
-  const cells = panels.flatMap((panel) => (panel.cells ?? []).flatMap((each) => cellRows(panel, each).map(([x, y, value]) => [panel.title, "", "cell", x, y, null, null, value])));
-  const rows = [...marks, ...cells];
+  const bars = panels.flatMap((panel) => panel.bars.flatMap((each) => each.left.map((left, at) => [panel.title, each.name, "bar", { order: worthOn(panel.x, left), text: binAt(panel.x, each, at) }, placed(panel.y, each.height[at])])));
+  const cells = panels.flatMap((panel) => (panel.cells ?? []).flatMap((each) => cellRows(panel, each).map(([x, y, value]) => [panel.title, "", "cell", bare(x), bare(y), null, null, value])));
+  const rows = [...marks, ...bars, ...cells];
+  const isWords = (at) => at < 3 || rows.some((row) => typeof row[at]?.order === "string");
   const table = document.createElement("table");
   table.className = "data";
   table.setAttribute("aria-label", several ? `Numbers of the figure: ${y} and ${x}` : "Numbers of the figure");
@@ -253,7 +278,7 @@ const listPanels = (place, [x, y], panels, several) => {
   const headers = ["panel", "series", "drawn as", x, y, "low", "high", ...(cells.length ? ["value"] : [])];
   headTable(table, headers);
   new DataTable(table, { ...tableOptions(table), paging: rows.length > 150, data: rows.map((row) => headers.map((_, at) => row[at] ?? null)),
-    columns: headers.map((_, at) => ({ className: at < 3 ? "prose" : "", render: at < 3 ? DataTable.render.text() : { display: (value) => said(value) } })) });
+    columns: headers.map((_, at) => ({ className: isWords(at) ? "prose" : "", render: at < 3 ? DataTable.render.text() : at < 5 ? { _: "order", display: "text" } : { display: (value) => said(value) } })) });
 };
 const drawPicture = () => {
   const place = document.getElementById("picture");

@@ -15,7 +15,7 @@
   const colourOf = (contender) => looks[contender]?.[0] ?? "#475569";
   const markOf = (contender) => SYMBOLS[looks[contender]?.[1]] ?? "circle";
   // Objectives of two solvers agree in their first digits.
-  const tick = (value, key) => (Number.isInteger(value) ? value.toLocaleString("en") : said(value, key === "certificate.dual" ? 9 : 5));
+  const tick = (value, key) => said(value, key === "certificate.dual" ? 9 : 5);
 
   const dialog = document.getElementById("line");
   const show = (number) => {

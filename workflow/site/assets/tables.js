@@ -97,4 +97,11 @@ const headTable = (table, headers) => {
     row.append(cell);
   }
 };
+// On paper there are no pages to turn: all rows are printed.
+let paged = [];
+addEventListener("beforeprint", () => {
+  paged = DataTable.tables().map((table) => new DataTable.Api(table)).filter((table) => table.page.info().pages > 1);
+  for (const table of paged) table.page.len(-1).draw();
+});
+addEventListener("afterprint", () => { for (const table of paged) table.page.len(table.init().pageLength).draw(); });
 for (const table of document.querySelectorAll("table.data:not(.records)")) new DataTable(table, tableOptions(table));
