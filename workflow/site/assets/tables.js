@@ -100,8 +100,9 @@ const headTable = (table, headers) => {
 // On paper there are no pages to turn: all rows are printed.
 let paged = [];
 addEventListener("beforeprint", () => {
-  paged = DataTable.tables().map((table) => new DataTable.Api(table)).filter((table) => table.page.info().pages > 1);
-  for (const table of paged) table.page.len(-1).draw();
+  const tables = DataTable.tables().map((table) => new DataTable.Api(table)).filter((table) => table.page.info().pages > 1);
+  paged = tables.map((table) => [table, table.page.len()]);
+  for (const table of tables) table.page.len(-1).draw();
 });
-addEventListener("afterprint", () => { for (const table of paged) table.page.len(table.init().pageLength).draw(); });
+addEventListener("afterprint", () => { for (const [table, rows] of paged) table.page.len(rows).draw(); });
 for (const table of document.querySelectorAll("table.data:not(.records)")) new DataTable(table, tableOptions(table));
