@@ -13,7 +13,7 @@ from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_scree
 from svmrepro.solvers.storage.row_products import VECTOR
 
 ROUNDING = 2.3e-16  # of a number in double precision
-_SNAP = 1e-15
+SNAP = 1e-15
 
 
 class PairScalars:
@@ -149,9 +149,9 @@ def place(beta, status, y, C, i, value, scale):
     ``scale`` is the size of the terms added: the multiplier before, and its change.
     """
     alpha, top = y[i] * value, C[i]
-    if alpha <= _SNAP * scale:
+    if alpha <= SNAP * scale:
         alpha = 0.0
-    elif alpha >= top * (1.0 - _SNAP):
+    elif alpha >= top * (1.0 - SNAP):
         alpha = top
     beta[i] = y[i] * alpha
     may_grow, may_fall = (UP, DOWN) if y[i] > 0.0 else (DOWN, UP)

@@ -13,7 +13,7 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.records import zeroed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, NONE, UP
-from svmrepro.solvers.decomposition._pair_state import CALLS, STATE, place
+from svmrepro.solvers.decomposition._pair_state import CALLS, SNAP, STATE, place
 from svmrepro.solvers.quadratic_programs.working_set_qp import WorkingSetQP, release, solve_small, worst
 from svmrepro.solvers.quadratic_programs.working_set_qp import allocate as allocate_qp
 from svmrepro.solvers.storage.row_products import DOTS, MEMBERS, PRODUCTS, STORE, UPDATE, VECTOR
@@ -308,7 +308,7 @@ def fold_gradient(state, work, cache, store, products, order, m):
 
 
 @compiled()
-def optimise(state, work, size):
+def optimise(state, work, size, eps):
     """Solve for the working set, whose kernel minor is set, and move its multipliers.
 
     Returns
@@ -344,7 +344,10 @@ def optimise(state, work, size):
         k = chosen[a]
         before = beta[k]
         if qp.d[a] != 0.0:
-            place(beta, state.status, y, C, k, before + qp.d[a], scale)
+            # Rounding of the others in the set is removed, unless that would change an output by much.
+            harmless = SNAP * scale * abs(qp.K[a, a]) <= 0.01 * eps
+            terms = scale if harmless else abs(before) + abs(qp.d[a])
+            place(beta, state.status, y, C, k, before + qp.d[a], terms)
         if beta[k] != before:
             steps[count], work.moved[count] = beta[k] - before, a
             state.scalars.drift += abs(steps[count])
@@ -424,7 +427,7 @@ def iterate(
         if work.scalars.forgets:
             forget(cache)
         kernel_minor(work, cache, store, panel, block, shape, dots, m, size)
-        gain, count = optimise(state, work, size)
+        gain, count = optimise(state, work, size, eps)
         if count == 0:
             return STUCK
         scalars.objective += gain

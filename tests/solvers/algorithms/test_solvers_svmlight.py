@@ -36,6 +36,13 @@ def test_size_of_the_working_set_is_checked() -> None:
             solve(Problem(*banana_like(10)), "svmlight", q=q)
 
 
+def test_a_small_multiplier_of_a_large_example_is_kept_beside_large_ones() -> None:
+    scales = np.r_[np.ones(11), 1e8]
+    y = np.repeat([1.0, -1.0], 6)
+    solution, _ = judged(Problem(np.diag(scales), y, 10.0, bias=False), "svmlight")
+    assert solution.alpha == pytest.approx(scales**-2.0, abs=0.0)
+
+
 def test_the_cache_saves_work_and_keeps_its_limit() -> None:
     problem = Problem(*words(1200), 1.0, Kernel.gaussian(0.05))
     none, small, whole = (solve(problem, "svmlight", cache_mb=megabytes) for megabytes in (0, 1, 40))
