@@ -23,6 +23,7 @@ CENTRES, _CANCELS = 1e-6, 1e-5
 _LARGEST_KERNEL = 1e100  # products of two kernel values are still finite
 _LARGEST_SQUARE = 1e300
 _DENSE_BYTES = 1 << 30
+_TEN = math.log(10.0)
 
 # Integer-valued squared distances up to this are looked up instead of exponentiated.
 TABLE_LIMIT = 1 << 16
@@ -111,9 +112,8 @@ def check_range(X: Any, kernel: Any) -> None:
         power = 2.0 * math.log10(scale) if scale > 1e100 else 0.0
         digits = power + math.log10(square) if square > 0.0 else -math.inf
         if kernel.name == "polynomial":
-            a = math.log10(abs(kernel.a)) if kernel.a else -math.inf
-            c = math.log10(abs(kernel.c)) if kernel.c else -math.inf
-            digits = kernel.degree * max(digits + a, c)
+            a, c = (math.log(abs(value)) if value else -math.inf for value in (kernel.a, kernel.c))
+            digits = kernel.degree * float(np.logaddexp(digits * _TEN + a, c)) / _TEN
     limit = math.log10(_LARGEST_SQUARE if kernel.name == "gaussian" else _LARGEST_KERNEL)
     if digits > limit:
         what = "squared norms" if kernel.name == "gaussian" else f"values of the {kernel.name} kernel"

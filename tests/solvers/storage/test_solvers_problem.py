@@ -222,6 +222,14 @@ def test_kernel_values_may_differ_by_rounding_where_they_are_zero() -> None:
         Problem(K, [1, -1], kernel=Kernel.precomputed())
 
 
+def test_polynomials_that_overflow_only_as_sums_are_refused() -> None:
+    X = np.array([[1.0], [-1.0]])  # (x.z + 1)^600 reaches 1e180
+    Problem(X, [1, -1], kernel=Kernel.polynomial(600)).prepare()
+    Problem(0.1 * X, [1, -1], kernel=Kernel.polynomial(600, c=1.0)).prepare()
+    with pytest.raises(ValueError, match=r"^values of the polynomial kernel reach 1e\+181, beyond 1e\+100 "):
+        Problem(X, [1, -1], kernel=Kernel.polynomial(600, c=1.0)).prepare()
+
+
 def test_integers_beyond_floats_are_refused() -> None:
     X, huge = np.eye(2), 10**400
     for make in (
