@@ -456,7 +456,7 @@ def finish(run: SmoRun, status: str) -> Solution:
         "polishes": scalars.polishes,
         "renewals": scalars.renewals,
         "step_tol_final": scalars.step_tol,
-        "objective": scalars.objective,
+        "objective": objective(run),
     }
     if state.margin.size:
         info |= {"shrinks": scalars.shrinks, "active_min": scalars.smallest, "returns": scalars.returns}

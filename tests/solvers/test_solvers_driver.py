@@ -174,6 +174,8 @@ def test_the_objective_at_given_multipliers_is_unknown_until_it_is_computed(
     trace = solve(problem, name, start=alpha, trace=True, verify=False, iteration_limit=2000).trace
     known = [value for _, value in trace if not np.isnan(value)]
     assert known[0] == pytest.approx(alpha.sum() - 0.5 * v @ v, rel=0.1)
+    ended = solve(problem, name, start=alpha, time_limit=1e-9)
+    assert ended.info.get("objective", trace[0][1]) == pytest.approx(trace[0][1], nan_ok=True)
 
 
 @pytest.mark.parametrize(
