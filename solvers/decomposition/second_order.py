@@ -36,8 +36,8 @@ Where the paper is silent:
   the shrunk examples is computed from the multipliers that have changed since the first of them left.
 * The gradient is a sum over all steps. If their total rounding error could exceed a hundredth of eps, the
   gradient is recomputed in double precision before the run ends. Rows in single precision therefore cost
-  steps, but never change the result. If this does not terminate, or if the rounding error of the recomputed
-  gradient could exceed eps, the run is ``stalled``.
+  steps, but never change the result. If this does not terminate, the run is ``stalled``. The rounding of
+  the recomputed gradient is left to the driver's verification.
 
 Symbols of the paper in :mod:`~svmrepro.solvers.decomposition._second_order_iteration`, whose ``iterate`` is
 Algorithm 1, and in :mod:`~svmrepro.solvers.decomposition._planned_step`:

@@ -19,7 +19,7 @@ Where the report is silent:
 * Ties among the worst violators are broken by the order of the training set. The most violating pair is
   always part of the sub-problem, so that each sub-problem can make progress (the first 500 rows may be of one
   class).
-* A step that gains nothing divides the tolerance by ten.
+* A step that changes no multiplier divides the tolerance by ten.
 * With initial multipliers, the first sub-problem contains all nonzero ones.
 * Outputs, and folded weights, are sums over all chunks. If the total rounding of the changes could exceed a
   hundredth of eps, they are recomputed from the multipliers before the run ends, and the run continues if the
