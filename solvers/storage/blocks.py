@@ -9,7 +9,8 @@
 
 A solver that takes blocks reads one after the other, row by row, and stores only a few numbers per row and
 some weight vectors. The system can drop pages of a memory-mapped block after they are read. Arrays are never
-copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written). Values in
+copied, so a memory map has to be opened with ``mode="c"`` (copy on write; nothing is written). A process of
+joblib copies blocks that were in memory, since joblib maps them read-only; others stay mapped. Values in
 single precision take half the memory and are summed in double. :func:`~svmrepro.solvers.save_block` writes a
 block to a folder, whose path can be used in its place.
 """
@@ -80,6 +81,14 @@ class Blocks:
         self.entries = sum(part.nnz if self.sparse else part.size for part in parts)
         #: Upper bound on the norm of a row.
         self.radius = largest * math.sqrt(self.shape[1])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # joblib maps large arrays into memory, read-only: copy them.
+        self.parts = tuple(
+            part if all(array.flags.writeable for array in _arrays(part)) else part.copy()
+            for part in self.parts
+        )
 
     @property
     def storage(self) -> str:
@@ -162,6 +171,11 @@ def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array.view(np.ndarray)
 
 
+def _arrays(part: Any) -> tuple[npt.NDArray[Any], ...]:
+    """Return the arrays of a block that compiled code reads in place."""
+    return (part.data, part.indices) if sp.issparse(part) else (part,)
+
+
 def _fault(part: Any, sparse: bool, single: bool, d: int) -> str | None:
     """Return what is wrong with a block, or None."""
     if bool(sp.issparse(part)) != sparse:
@@ -173,7 +187,6 @@ def _fault(part: Any, sparse: bool, single: bool, d: int) -> str | None:
     if len(part.shape) != 2 or part.shape[1] != d or part.shape[0] == 0:
         return f"has the shape {part.shape}; each needs rows, and {d} columns as the first"
     values = part.data if sparse else part
-    arrays = (part.data, part.indices) if sparse else (part,)
     kind = np.dtype(np.float32 if single else np.float64)
     if values.dtype != kind:
         other = "" if kind == np.float32 else " (or all blocks float32)"
@@ -185,7 +198,7 @@ def _fault(part: Any, sparse: bool, single: bool, d: int) -> str | None:
         )
     if sparse and part.indices.dtype not in (np.int32, np.uint32):
         return f"has columns of {part.indices.dtype}, not int32"
-    if not all(array.flags.c_contiguous and array.flags.writeable for array in arrays):
+    if not all(array.flags.c_contiguous and array.flags.writeable for array in _arrays(part)):
         return 'has an array that is read-only or not in C order (open a memory map with mode="c")'
     if sparse and (np.diff(part.indptr) < 0).any():
         return "has row pointers that decrease"

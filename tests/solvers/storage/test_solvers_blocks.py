@@ -6,11 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import cloud, judged
-from svmrepro.solvers import SOLVERS, Blocks, Problem, open_block, save_block
+from svmrepro.solvers import SOLVERS, Blocks, Problem, open_block, save_block, solve
 
 CUTS = (0, 1, 130, 131, 300)
 
@@ -133,6 +134,15 @@ def test_saved_blocks_are_opened_by_their_paths(sparse: bool, tmp_path: Path) ->
     )
     assert np.array_equal(one[0].weights, other[0].weights)
     assert other[1].dual == pytest.approx(other[1].relaxed, rel=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_blocks_that_joblib_maps_into_memory(sparse: bool, tmp_path: Path) -> None:
+    X, y = examples(sparse)
+    problem = Problem(Blocks(parts(X)), y, 0.5, bias=False)
+    joblib.dump(problem, tmp_path / "problem")
+    mapped = joblib.load(tmp_path / "problem", mmap_mode="r")
+    assert np.array_equal(solve(mapped, "svmperf").weights, solve(problem, "svmperf").weights)
 
 
 def test_saved_numbers_are_of_32_bits_and_sorted(tmp_path: Path) -> None:
