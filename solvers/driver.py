@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from svmrepro.solvers.blas_threads import one_blas_thread
 from svmrepro.solvers.compilation.loading import loaded, loading
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
-from svmrepro.solvers.kernel import Kernel, is_number
+from svmrepro.solvers.kernel import Kernel, is_number, shown
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import HINGE, KKT, NO_BIAS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution, Start
@@ -362,7 +362,7 @@ def check_positive(name: str, value: float, endless: bool = False) -> None:
     """Raise ValueError unless a value is a positive number, finite if not ``endless``."""
     unlimited = endless and isinstance(value, numbers.Real) and value == math.inf
     if not (unlimited or (is_number(value) and value > 0)):
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
+        raise ValueError(f"{name} must be a positive number, got {shown(value)}")
 
 
 def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> None:

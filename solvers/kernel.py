@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -183,6 +184,11 @@ def is_number(value: object) -> bool:
         return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:  # an integer of hundreds of digits
         return False
+
+
+def shown(value: object) -> str:
+    """Return a wrong value for a message, in one short line."""
+    return " ".join(reprlib.repr(value).split())
 
 
 def _number(kernel: str, key: str, value: object) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from svmrepro.solvers.kernel import Kernel, is_number
+from svmrepro.solvers.kernel import Kernel, is_number, shown
 from svmrepro.solvers.storage.blocks import Blocks
 from svmrepro.solvers.storage.stores import (
     CENTRES,
@@ -274,7 +274,7 @@ def _bounds(C: Any, n: int) -> tuple[float | npt.NDArray[np.float64], npt.NDArra
             raise ValueError(f"C must be a positive finite number, got {C!r}")
         return float(C), np.full(n, float(C))
     if not isinstance(C, np.ndarray | list | tuple):
-        raise ValueError(f"C must be a positive finite number or an array of them, got {C!r}")
+        raise ValueError(f"C must be a positive finite number or an array of them, got {shown(C)}")
     bounds = _numbers("C", C)
     if bounds.shape != (n,):
         raise ValueError(f"C must be a number or have shape ({n},), got {bounds.shape}")

@@ -38,6 +38,10 @@ LABELS = [1, -1, 1]
         ({"C": float("inf")}, "C must be a positive finite number, got inf"),
         ({"C": True}, "C must be a positive finite number, got True"),
         ({"C": "1"}, "C must be a positive finite number or an array of them, got '1'"),
+        (
+            {"C": set(range(9))},
+            "C must be a positive finite number or an array of them, got {0, 1, 2, 3, 4, 5, ...}",
+        ),
         ({"kernel": "linear"}, "kernel must be a Kernel, got str"),
         ({"storage": "coo"}, "storage 'coo' unknown; known: auto, dense, csr, index, bits"),
         ({"storage": "precomputed"}, "storage 'precomputed' unknown; known: auto, dense, csr, index, bits"),
