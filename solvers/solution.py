@@ -136,8 +136,8 @@ class Solution:
         Raises
         ------
         ValueError
-            If the solution has neither weights nor multipliers, or X has another number of columns, or a
-            value that is not real or not finite.
+            If the solution has neither weights nor multipliers, or no weights and X is on a cluster; or if X
+            has another number of columns, or a value that is not real or not finite.
         """
         from svmrepro.solvers.reference_kernels import kernel_product
 
@@ -157,6 +157,8 @@ class Solution:
         if self.alpha is None:
             raise ValueError("this solution holds neither weights nor multipliers")
         if blocks:
+            if X.elsewhere:
+                raise ValueError("examples on a cluster need a solution with weights")
             return np.concatenate([self.decision_function(problem, part) for part in X.parts])
         coefficients = problem.y * self.alpha
         return kernel_product(problem.kernel, X, problem.X, coefficients) + self.bias

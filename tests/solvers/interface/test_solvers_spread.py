@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from solver_cases import in_slices, judged
-from svmrepro.solvers import Blocks, Problem, Spread, save_block, solve
+from svmrepro.solvers import Blocks, Kernel, Problem, Spread, save_block, solve
 
 distributed = pytest.importorskip("distributed", reason="the extra 'spread' is not installed")
 
@@ -75,6 +75,9 @@ def test_refusals(client: Any) -> None:
     spread = problem(Spread(client, [partial(rows, *cut) for cut in pairwise(CUTS)]))
     with pytest.raises(ValueError, match="threads must be 1 for examples on a cluster"):
         solve(spread, "ocas", threads=2)
+    local = Problem(rows(0, 300), spread.y, kernel=Kernel.gaussian(1.0))
+    with pytest.raises(ValueError, match=r"^examples on a cluster need a solution with weights$"):
+        solve(local, "smo2").decision_function(local, spread.X)
 
 
 @names
