@@ -35,7 +35,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin, clone
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.exceptions import ConvergenceWarning, NotFittedError
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import PredefinedSplit, StratifiedKFold
     from sklearn.utils.class_weight import compute_class_weight
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
@@ -468,15 +468,19 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> CalibratedClassifierCV:
         """Return a classifier with probabilities: sigmoids over decision values of held-out examples."""
         _, labels = np.unique(y, return_inverse=True)
-        if np.bincount(labels, None if weights is None else weights > 0).min() < _FOLDS:
+        counted = np.arange(y.size) if weights is None else np.flatnonzero(weights)
+        if np.bincount(labels[counted], minlength=labels.max() + 1).min() < _FOLDS:
             raise ValueError(
                 f"probability=True needs {_FOLDS} examples of positive weight of each class in y"
             )
-        folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=self.random_state)
+        fold = np.arange(y.size) % _FOLDS  # kept for examples of weight 0 alone
+        cut = StratifiedKFold(_FOLDS, shuffle=True, random_state=self.random_state)
+        for number, (_, held_out) in enumerate(cut.split(counted, labels[counted])):
+            fold[counted[held_out]] = number
         plain = clone(self).set_params(probability=False, warm_start=False)
         if get_config()["enable_metadata_routing"]:
             plain.set_fit_request(sample_weight=True)
-        calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False)
+        calibrated = CalibratedClassifierCV(plain, method="sigmoid", cv=PredefinedSplit(fold), ensemble=False)
         return calibrated.fit(X, y, sample_weight=weights)
 
     def _kernel(self, X: Any) -> Kernel:

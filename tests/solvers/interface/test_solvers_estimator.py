@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -330,6 +330,15 @@ def test_probabilities_need_examples_of_each_class(positive: int) -> None:
     weights[20 : 20 + positive] = 1.0
     with pytest.raises(ValueError, match="needs 5 examples of positive weight of each class in y"):
         SVMClassifier(probability=True).fit(X, y, weights)
+
+
+def test_each_fold_for_probabilities_has_weighed_examples_of_each_class() -> None:
+    X, y = data(2)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)  # of all examples, whatever their weights
+    weights = np.where(y == 1, 0.0, 1.0)
+    weights[next(held_out for _, held_out in folds.split(X, y))] = 1.0
+    model = SVMClassifier(probability=True, random_state=0).fit(X, y, weights)
+    assert np.average(model.predict_proba(X).argmax(axis=1) == y, weights=weights) > 0.8
 
 
 def test_probabilities_with_weights_that_are_routed() -> None:
