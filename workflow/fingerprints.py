@@ -38,7 +38,7 @@ def solver_fingerprint(solver: str) -> str:
     """Hash the source of a solver: a name of ``SOLVERS``, or a user's ``package.module:function``.
 
     The latter is hashed with every Python file and compiled extension of its top-level package, or with its
-    single module. A module or a function that cannot be found raises a StepError.
+    single module. A module, a function or a package's files that cannot be found raise a StepError.
     """
     if ":" not in solver:
         from svmrepro.solvers import fingerprint
@@ -60,6 +60,8 @@ def solver_fingerprint(solver: str) -> str:
             for pattern in ("*.py", "*.so", "*.dylib")
             for file in Path(place).rglob(pattern)
         ]
+        if not files:  # as of meson-python's editable installs
+            raise StepError(f"the files of package {top!r} cannot be found; install it without --editable")
     else:
         files = [Path(str(spec.origin))]
     return _hash(files)

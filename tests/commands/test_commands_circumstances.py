@@ -17,6 +17,7 @@ from commands_support import COMPILED, environment, svmrepro, told, words_of
 from engine_support import journal_lines, prepare, solver, tiny
 from support import ran, rows_of, unprivileged
 from svmrepro.workflow.configuration import ROOT, callers_folder
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement import channel
 from svmrepro.workflow.running.run_progress import RunProgress
 from svmrepro.workflow.running.snakemake_call import STOPPED, answers_to
@@ -194,6 +195,19 @@ def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for
     lines = journal_lines(tmp_path)
     assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 9
     assert len({line["run_id"] for line in lines}) == 4
+
+
+def test_a_run_that_waited_tells_its_own_errors_only(tmp_path):
+    settings(tmp_path, sizes=[20], of={"dataset": "adult"}, require_data=True)
+    folder = tmp_path / "results" / "default"
+    with lock(folder / ".run.lock"):
+        process = started(tmp_path)
+        assert any(line.startswith("waiting: ") for line in process.stdout)
+        with (folder / "logs" / "output.log").open("a") as log:
+            log.write("error: of the other run\n")
+    said, _ = process.communicate(timeout=240)
+    (line,) = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert process.returncode == 1 and "adult" in line
 
 
 # -- the folder in which a command is called -------------------------------------------------------------

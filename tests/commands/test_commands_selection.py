@@ -2,6 +2,8 @@
 
 import os
 import sys
+from importlib.machinery import ModuleSpec
+from types import SimpleNamespace
 
 import pytest
 from commands_support import COMPILED, svmrepro
@@ -96,6 +98,17 @@ def test_a_solver_is_looked_up_without_importing_it(tmp_path, monkeypatch):
     ):
         with pytest.raises(StepError, match=f"^{said}$"):
             solver_fingerprint(f"slow_to_import.{name}")
+
+
+def test_a_package_without_files_has_no_fingerprint(monkeypatch):
+    # As an editable install by meson-python is found: its folder does not exist.
+    package = ModuleSpec("editable", None, is_package=True)
+    package.submodule_search_locations = [f"{__file__}/editable"]
+    finder = SimpleNamespace(find_spec=lambda name, *_: package if name == "editable" else None)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
+    said = "the files of package 'editable' cannot be found; install it without --editable"
+    with pytest.raises(StepError, match=f"^{said}$"):
+        solver_fingerprint("editable:fit")
 
 
 def test_on_the_command_line_with_a_solver_of_the_callers_folder(tmp_path):

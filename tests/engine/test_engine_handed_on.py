@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import snakemake.cli
+from svmrepro.workflow import archives
 from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import callers_folder, config_dir, load_config, paths
 from svmrepro.workflow.configuration.of_folder import config_of
@@ -38,10 +39,18 @@ def test_jobs_elsewhere_have_all_settings_of_the_command(words, tmp_path, monkey
         assert Plan.current.config.scale == "smoke"
 
 
+def test_jobs_elsewhere_compare_with_the_folder_of_an_archive_that_the_command_unpacked(tmp_path):
+    archives.pack({"peers/fits.csv": b""}, tmp_path / "run.zip")
+    plan = Plan({"against": str(tmp_path / "run.zip")})
+    (tmp_path / "run.zip").unlink()
+    assert load_config(json.loads(plan.overrides_file.read_text())) == plan.config
+
+
 def test_the_configuration_of_a_folder_is_that_of_the_last_run_which_was_no_dry_run():
     run, *_ = [Plan({"repeats": repeats, "papers": ["peers"]}) for repeats in (2, 3, 4)]
     run.lock_results()
     Plan({"repeats": 5, "papers": ["peers"]})
+    os.utime(run.file, (0, 0))  # as a copy may have
     assert config_of(paths.results(run.config), "default", ["peers"]) == run.config
 
 

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import signal
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -27,6 +28,7 @@ from svmrepro.workflow.joining import bench_run, bench_settings
 from svmrepro.workflow.joining.bench_folder import MARK, data_line, folder_of
 from svmrepro.workflow.joining.bench_run import bench
 from svmrepro.workflow.joining.bench_settings import Bench
+from svmrepro.workflow.locks import lock
 
 SOLVER = """
 from types import SimpleNamespace
@@ -220,6 +222,23 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
 
 
+def test_a_bench_waits_for_another_one_in_its_folder_before_it_writes(tmp_path):
+    script = (
+        "import numpy as np\n"
+        "from svmrepro.workflow.joining.bench_run import bench\n"
+        "X = np.random.default_rng(0).normal(size=(60, 2))\n"
+        "bench('libsvm', {'mine': (X, np.sign(X[:, 0]))}, repeats=1)\n"
+    )
+    words, folder = [sys.executable, "-c", script], tmp_path / "bench" / "mine"
+    with lock(folder / ".run.lock"):
+        process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        said = next(line for line in process.stderr if line.startswith("bench: "))
+        assert f"waiting: bench/mine is in use by the bench of process {os.getpid()} on " in said
+        assert [path.name for path in folder.iterdir()] == [".run.lock"]
+    process.communicate(timeout=240)
+    assert process.returncode == 0 and (folder / "table.csv").is_file()
+
+
 def test_a_script_hands_on_modules_that_lie_beside_it(tmp_path):
     folder = tmp_path / "scripts"
     folder.mkdir()
@@ -352,9 +371,9 @@ def test_a_bench_of_other_data_is_not_replaced(tmp_path, monkeypatch):
         (["x.csv", "x-test.csv"], "x.csv and x-test.csv would both be called 'x-test'; rename one"),
     ],
 )
-def test_two_data_of_one_name(data, said, tmp_path):
+def test_two_data_of_one_name(data, said):
     with pytest.raises(StepError, match=f"^--data: {re.escape(said)}"):
-        bench_settings.read_data(Bench(data=data, test="t.csv" if ".csv" in data[0] else None), tmp_path)
+        bench_settings.check_data(Bench(data=data, test="t.csv" if ".csv" in data[0] else None))
 
 
 def test_a_bench_does_not_overwrite_its_data(tmp_path):

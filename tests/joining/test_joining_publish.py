@@ -16,12 +16,15 @@ from dataclasses import replace
 import analysis_support as synthetic
 import pytest
 from svmrepro.workflow import archives
+from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.commands import main
 from svmrepro.workflow.comparison.compared_run import read_run
 from svmrepro.workflow.configuration import dump_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.joining import publishing
+from svmrepro.workflow.judgement.reference_check import about, is_read
 from svmrepro.workflow.steps import crate
 
 GOOD = {"platt1998/measurements.csv": b"a,b\n1,2\n", "check.json": b"{}\n"}
@@ -57,18 +60,20 @@ def test_the_crate_lists_every_file_with_its_checksum(run):
 
 
 @pytest.mark.parametrize(
-    ("papers", "name", "moment", "packed"),
+    ("papers", "name", "kept", "packed"),
     [
-        ([synthetic.PAPER], "check.json", 2e9, True),
-        ([synthetic.PAPER], f"check-{synthetic.PAPER}.json", 2e9, True),
-        ([synthetic.PAPER], "check.json", 1e9, False),
-        ([synthetic.PAPER, "another"], "check.json", 2e9, False),
+        ([synthetic.PAPER], "check.json", None, True),
+        ([synthetic.PAPER], f"check-{synthetic.PAPER}.json", None, True),
+        ([synthetic.PAPER], "check.json", 1, False),
+        ([synthetic.PAPER, "another"], "check.json", None, False),
     ],
 )
-def test_a_check_of_other_measurements_is_not_packed(run, papers, name, moment, packed):
+def test_a_check_of_other_measurements_is_not_packed(run, papers, name, kept, packed):
+    measured = read_runs([paths.measurements(run, synthetic.PAPER)], is_read)
+    described = about(Runs(measured.runs[:kept]))
     check = paths.results(run) / name
-    check.write_text(json.dumps({"papers": dict.fromkeys(papers)}))
-    os.utime(check, (moment, moment))
+    check.write_text(json.dumps({"papers": dict.fromkeys(papers, described)}))
+    os.utime(check, (1e9, 1e9))  # as in a copy
     found = publishing.files_of(run)
     check.unlink()
     assert ("check.json" in found) is packed

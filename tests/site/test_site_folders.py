@@ -279,19 +279,33 @@ def test_a_broken_finding_is_named_and_the_earlier_site_stays(old, new, said, ru
         "<script>alert(1)</script>",
         "<svg:script/>",
         '<g onload="alert(1)"/>',
+        "<g title='>' ONload='alert(1)'/>",
         "<foreignObject/>",
         '<a href="javascript:alert(1)"/>',
         '<a href="java&#10;script:alert(1)"/>',
+        "<g",
     ],
 )
 def test_a_picture_with_a_script_is_refused(part, run, tmp_path):
+    folder = with_picture(part, run, tmp_path)
+    with pytest.raises(StepError, match=r"mine\.svg: holds a script"):
+        write_site([folder], tmp_path / "site")
+
+
+def test_a_picture_whose_label_looks_like_a_script_is_shown(run, tmp_path):
+    folder = with_picture("<!-- online = 3 --><text>online = 3</text>", run, tmp_path)
+    write_site([folder], tmp_path / "site")
+    assert [*(tmp_path / "site").rglob("mine.svg")]
+
+
+def with_picture(part, run, tmp_path):
+    """Copy a run with a picture that has a part; return the folder of its results."""
     folder = tmp_path / "results" / "smoke"
     shutil.copytree(run, folder)
     picture = tmp_path / "figures" / "smoke" / PAPER / "mine.svg"
     picture.parent.mkdir(parents=True)
     picture.write_text(f'<svg xmlns="http://www.w3.org/2000/svg">{part}</svg>')
-    with pytest.raises(StepError, match=r"mine\.svg: holds a script"):
-        write_site([folder], tmp_path / "site")
+    return folder
 
 
 def test_nothing_ends_the_script_early(run):

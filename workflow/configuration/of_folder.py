@@ -11,6 +11,9 @@ from svmrepro.workflow.configuration.loading import load_config
 from svmrepro.workflow.configuration.model import Config, config_dir, read_config
 from svmrepro.workflow.errors import StepError
 
+RUNS = "runs.txt"
+"""File that names the configuration of each run, in order, because times of files change in a copy."""
+
 
 def config_of(folder: Path, scale: str, papers: Iterable[str]) -> Config | None:
     """Return the configuration of some results, or None if none can be read.
@@ -32,8 +35,11 @@ def config_of(folder: Path, scale: str, papers: Iterable[str]) -> Config | None:
 
 def _candidates(folder: Path, scale: str, papers: Iterable[str]) -> Iterator[Config]:
     """Yield the configurations that can be read, the most fitting one first."""
-    kept = sorted((folder / ".config").glob("*.json"), key=lambda path: path.stat().st_mtime)
-    for path in reversed([path for path in kept if not path.name.endswith(".overrides.json")]):
+    kept = folder / ".config"
+    runs = (kept / RUNS).read_text(encoding="utf-8").splitlines() if (kept / RUNS).is_file() else []
+    last = {name: place for place, name in enumerate(runs)}
+    files = [path for path in kept.glob("*.json") if not path.name.endswith(".overrides.json")]
+    for path in sorted(files, key=lambda path: last.get(path.name, -1), reverse=True):
         with suppress(StepError):  # written by another version
             yield read_config(path)
     known = {path.stem for path in (config_dir() / "experiments").glob("*.yaml")}

@@ -40,6 +40,7 @@ from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.configuration.needs import combinations, data_sets
+from svmrepro.workflow.configuration.of_folder import RUNS
 from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.files import atomic_write, check_writable
@@ -66,10 +67,12 @@ class Plan:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own_data_sets(self.config)
+        settings = merged(overrides)
         if self.config.against is not None:
             other = run_folder(self.config.against, paths.others(self.config))
             paths.papers_in(other)
             self.config = replace(self.config, against=str(other))
+            settings["against"] = str(other)  # jobs elsewhere must not download an archive again
         #: Start time of this command, in seconds since the epoch.
         self.began = time.time()
         folder = paths.results(self.config) / ".config"
@@ -80,12 +83,9 @@ class Plan:
         self.file = folder / f"{name}.json"
         #: The command line's settings, for the Snakemake processes that rules start.
         self.overrides_file = folder / f"{name}.overrides.json"
-        settings = json.dumps(merged(overrides)) + "\n"
-        for file, content in ((self.file, text), (self.overrides_file, settings)):
+        for file, content in ((self.file, text), (self.overrides_file, json.dumps(settings) + "\n")):
             if not file.is_file():
                 atomic_write(file, content)
-                # In 2001, until a run uses it: the newest one is the last run's.
-                os.utime(file, (1e9, 1e9))
         self._jobs: dict[tuple[str, str], dict[str, Job]] = {}
         self._held = ExitStack()
         #: Where messages go, and the workflow that the Snakefile made of this plan.
@@ -117,8 +117,8 @@ class Plan:
             what = f"cannot make {folder}: {cause(error)}"
             raise StepError(f"{what} (compiled code; variable NUMBA_CACHE_DIR)") from error
         self._held.enter_context(lock(paths.run_lock_file(self.config), self._waiting))
-        with suppress(OSError):  # of another user's file
-            self.file.touch()
+        with suppress(OSError), self.file.with_name(RUNS).open("a") as runs:  # of another user's file
+            runs.write(f"{self.file.name}\n")
 
     def check_places(self, moved: Callable[[str], str]) -> None:
         """Raise a StepError if ``moved``, a module's change of paths, moves files, which the steps ignore."""

@@ -10,18 +10,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import user_functions
 from svmrepro.workflow.configuration import Config, callers_folder, dump_config, load_config, paths
 from svmrepro.workflow.errors import StepError, writing
-from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
 from svmrepro.workflow.journal.journal_line import read_lines
 from svmrepro.workflow.journal.own_solvers import failures
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
 from svmrepro.workflow.number_text import plural
 
@@ -98,10 +101,13 @@ def bench(
     # As YAML writes them.
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in settings.items()}
     folder = bench_folder.folder_of(sources, output)
+    arrays: dict[Path, tuple[Any, Any]] = {}
     if isinstance(data, Mapping):
-        sources = [bench_settings.store_arrays(name, data[name], folder / "arrays") for name in data]
+        place = folder.absolute() / "arrays"
+        arrays = {place / f"{name}.npz": bench_settings.numeric_arrays(name, data[name]) for name in data}
+        sources = [*arrays]
     callers_folder.find_modules(last=True)  # Python searches the folder of a script first
-    for line in run_bench(Bench(names, sources, **plain), folder).failures:
+    for line in run_bench(Bench(names, sources, **plain), folder, arrays).failures:
         say(line)
     return BenchResult(pd.read_csv(folder / "table.csv"), (folder / "figure.png").absolute())
 
@@ -117,30 +123,43 @@ def _name_of(solver: Callable[..., Any]) -> str:
     return f"{module}:{name}"
 
 
-def run_bench(wanted: Bench, folder: Path) -> BenchFiles:
-    """Check and measure a bench, and make its tables and figures; an invalid setting raises a StepError."""
+def run_bench(wanted: Bench, folder: Path, arrays: Mapping[Path, tuple[Any, Any]]) -> BenchFiles:
+    """Check and measure a bench, and make its tables and figures; an invalid setting raises a StepError.
+
+    It waits until no other bench uses the folder, then writes the files of ``arrays``, and goes on.
+    """
     bench_settings.check_values(wanted)
     # Their errors come before anything is read.
     bench_settings.check_own_solvers(wanted)
     _hand_on_modules(wanted.solvers)
     contenders = bench_settings.contenders_of(wanted)
-    data = bench_settings.read_data(wanted, folder)
-    labels = bench_settings.write_configuration(wanted, data, folder)
-    config = load_config({}, folder / "config")
-    register(config)
-    check_own_data_sets(config)
-    sizes = ", ".join(f"{each.name} ({plural(each.rows, 'row')})" for each in data)
-    say(f"{plural(len(labels), 'solver')} on {sizes}")
-    for each in data:
-        if each.untested:
-            say(f"{each.name}: no accuracy: test set: {each.untested}")
-    if dense := [label for label in contenders if label not in labels]:
-        say(f"left out: {', '.join(dense)}; as dense rows, the examples would take more than 1 GiB")
-    if absent := bench_settings.absent(wanted):
-        say(absent)
-    _measure(config, folder)
-    files = _show(config, folder)
-    return BenchFiles(files, {**failures(config, config.experiments), **_nothing_solved(config)})
+    bench_settings.check_data(wanted, arrays)
+    with lock(folder / ".run.lock", partial(_say_waiting, folder)):
+        for file, (X, y) in arrays.items():
+            with atomic_path(file) as temporary:
+                write_npz(temporary, X, y)
+        data = bench_settings.read_data(wanted, folder)
+        labels = bench_settings.write_configuration(wanted, data, folder)
+        config = load_config({}, folder / "config")
+        register(config)
+        check_own_data_sets(config)
+        sizes = ", ".join(f"{each.name} ({plural(each.rows, 'row')})" for each in data)
+        say(f"{plural(len(labels), 'solver')} on {sizes}")
+        for each in data:
+            if each.untested:
+                say(f"{each.name}: no accuracy: test set: {each.untested}")
+        if dense := [label for label in contenders if label not in labels]:
+            say(f"left out: {', '.join(dense)}; as dense rows, the examples would take more than 1 GiB")
+        if absent := bench_settings.absent(wanted):
+            say(absent)
+        _measure(config, folder)
+        files = _show(config, folder)
+        return BenchFiles(files, {**failures(config, config.experiments), **_nothing_solved(config)})
+
+
+def _say_waiting(folder: Path, owner: str) -> None:
+    place = callers_folder.shown(folder)
+    say(f"waiting: {place} is in use by the bench of {owner}; this one starts when that one ends")
 
 
 def _hand_on_modules(solvers: Iterable[str]) -> None:

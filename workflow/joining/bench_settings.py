@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,8 +127,8 @@ def check_values(bench: Bench) -> None:
         raise StepError("--option: no solver of yours takes part; add it by --solver")
 
 
-def store_arrays(name: str, arrays: Any, folder: Path) -> Path:
-    """Write a caller's ``(X, y)`` as an NPZ file, whose reader checks their values; return its path."""
+def numeric_arrays(name: str, arrays: Any) -> tuple[Any, Any]:
+    """Return a caller's ``(X, y)`` as they are stored; values are checked when they are read again."""
     try:
         X, y = arrays
     except (TypeError, ValueError):
@@ -139,16 +139,28 @@ def store_arrays(name: str, arrays: Any, folder: Path) -> Path:
             raise StepError(f"data[{name!r}]: {what}: numbers expected, not {array.dtype}")
     if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
         raise StepError(f"data[{name!r}]: a name of letters, digits, '.', '_' and '-' expected")
-    path = folder.absolute() / f"{name}.npz"
-    with atomic_path(path) as temporary:
-        write_npz(temporary, X, y)
-    return path
+    return X, y
+
+
+def check_data(bench: Bench, made: Container[str | Path] = ()) -> None:
+    """Raise a StepError for options that the data do not take, two data of one name, and missing data.
+
+    Files that are ``made`` later need not be there.
+    """
+    _check_file_options(bench)
+    _check_names(bench)
+    for name in bench.data:
+        path = callers_folder.given(name)
+        if str(name) in datasets.names() or name in made or path.is_file():
+            continue
+        if path.is_dir():
+            raise StepError(f"--data: {name} is a folder: name a file in it")
+        known = did_you_mean(str(name), datasets.names())
+        raise StepError(f"--data: {name} is neither a file nor a data set{known}")
 
 
 def read_data(bench: Bench, folder: Path) -> list[BenchData]:
     """Return the data sets of a bench; the rows of files are stored in its folder."""
-    _check_file_options(bench)
-    _check_names(bench)
     return [_data_set(str(name), bench, folder) for name in bench.data or GENERATED]
 
 
@@ -194,15 +206,10 @@ def _name_of(path: Path) -> str:
 def _data_set(name: str, bench: Bench, folder: Path) -> BenchData:
     if name in datasets.names():
         return known_set(name, bench.rows)
-    path = callers_folder.given(name)
-    if path.is_dir():
-        raise StepError(f"--data: {name} is a folder: name a file in it")
-    if not path.is_file():
-        raise StepError(
-            f"--data: {name} is neither a file nor a data set{did_you_mean(name, datasets.names())}"
-        )
     test = bench.test and callers_folder.given(bench.test)
-    return sample_of_file(path, folder / "own", bench.rows, bench.labels, bench.label, test)
+    return sample_of_file(
+        callers_folder.given(name), folder / "own", bench.rows, bench.labels, bench.label, test
+    )
 
 
 def sample_of_file(

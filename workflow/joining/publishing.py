@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from svmrepro.workflow.analysis.parquet import typed
 from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import Config, as_called, load_config, paths, scale_option
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.judgement.reference_check import machine_identity, machine_records
+from svmrepro.workflow.judgement.reference_check import about, machine_identity, machine_records
 from svmrepro.workflow.site.run_folders import shown_papers
 from svmrepro.workflow.steps import crate
 
@@ -61,15 +63,16 @@ def files_of(config: Config) -> dict[str, bytes]:
         for artefact in paper.artefacts.values():
             every += paths.artefact(config, name, artefact).values()
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
+    runs = {path.parent.name: read_runs([path]) for path in measured}
+    papers = {name: about(each) for name, each in runs.items()}
     for partial in (True, False):
-        if _is_check_of(measured, file := paths.check(replace(config, partial=partial))):
+        if _is_check_of(papers, file := paths.check(replace(config, partial=partial))):
             found["check.json"] = file
     try:
         files = {name: path.read_bytes() for name, path in found.items()}
     except OSError as error:
         raise StepError(one_line(error)) from error
-    runs = read_runs(measured)
-    machines = machine_records(runs)
+    machines = machine_records(Runs(tuple(run for each in runs.values() for run in each.runs)))
     machine = {"identity": machine_identity(machines), "machines": machines}
     files[MACHINE] = (json.dumps(machine, indent=1, sort_keys=True) + "\n").encode()
     rows = pd.concat([typed(path.read_text(encoding="utf-8")) for path in measured], ignore_index=True)
@@ -81,10 +84,9 @@ def files_of(config: Config) -> dict[str, bytes]:
     return files
 
 
-def _is_check_of(measured: Sequence[Path], file: Path) -> bool:
-    """Whether a file is the record of a check of some of the measurements, and not older than any."""
+def _is_check_of(papers: Mapping[str, Any], file: Path) -> bool:
+    """Whether a file is the record of a check of runs of some of the papers, as `about` describes them."""
     with suppress(OSError, ValueError, LookupError):
-        newest = max(path.stat().st_mtime for path in measured)
-        checked = json.loads(file.read_text(encoding="utf-8"))["papers"]
-        return file.stat().st_mtime >= newest and checked.keys() <= {path.parent.name for path in measured}
+        checked: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["papers"]
+        return checked.items() <= papers.items()
     return False

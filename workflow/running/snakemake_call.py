@@ -184,7 +184,8 @@ def _watched(
     output = paths.output_log(plan.config)
     with _output_in(output) as stream, tempfile.TemporaryDirectory(prefix="svmrepro-") as folder:
         line = StatusLine(stream, lambda: progress.state())
-        progress = RunProgress(plan, line.say, open_errors(output), explained)
+        errors = open_errors(output)
+        progress = RunProgress(plan, line.say, errors, explained)
         terminated: list[int] = []
 
         def begin() -> None:
@@ -202,6 +203,7 @@ def _watched(
                 translated(explained),
             ):
                 plan.lock_results()
+                errors()  # of the run that this one waited for
                 ended = args_to_api(settings, parser)
         except SystemExit as error:
             raise StepError(str(error).removeprefix("error: ")) from None
