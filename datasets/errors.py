@@ -47,3 +47,7 @@ class DatasetUnavailable(Exception):
 
 class SourceError(Exception):
     """One source of a file failed; the caller tries the next one."""
+
+
+class UnfinishedError(SourceError):
+    """A download ended early; another attempt goes on from the bytes that have arrived."""

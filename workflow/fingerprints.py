@@ -77,13 +77,14 @@ def _check_function(spec: ModuleSpec, inner: Iterable[str], function: str) -> No
         found = (finder.find_spec(full, places) for finder in sys.meta_path) if places is not None else ()
         inside = next(filter(None, found), None)
         if inside is None:
-            raise StepError(f"there is no module {full!r}")
+            place = spec.origin or next(iter(places or ()), "")
+            raise StepError(f"there is no module {full!r} (in {place})")
         spec = inside
     if not spec.has_location or not str(spec.origin).endswith(".py"):
         return
     source = Path(str(spec.origin)).read_text(encoding="utf-8", errors="replace")
     if not re.search(rf"\b{re.escape(function)}\b|import\s*\*|{_COMPUTED}", source):
-        raise StepError(f"module {spec.name!r} has no {function!r}")
+        raise StepError(f"module {spec.name!r} has no {function!r} (in {spec.origin})")
 
 
 @cache

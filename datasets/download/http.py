@@ -24,7 +24,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from svmrepro.datasets.download._verification import looks_like_html
-from svmrepro.datasets.errors import SourceError
+from svmrepro.datasets.errors import SourceError, UnfinishedError
 from svmrepro.datasets.files import storage_errors
 
 CHUNK = 8192
@@ -198,7 +198,8 @@ class Network:
         """Download ``url`` into ``part``, resuming from the bytes that it has; return whether it had any.
 
         Redirects within the scheme of the URL are followed. The file may have at most ``limit`` bytes. A
-        download that fails is a SourceError that says why; ``part`` then holds the bytes received so far.
+        download that fails is a SourceError that says why: an UnfinishedError if another attempt may go on
+        from the bytes in ``part``.
         """
         if not url.startswith(("http://", "https://")):
             raise SourceError(f"{urlsplit(url).scheme or 'no'} scheme: only http and https are known")
@@ -214,9 +215,9 @@ class Network:
                 silences += isinstance(error, _SilentError)
                 if failures >= self.limits.attempts or silences >= self.limits.silences:
                     self._unreachable[_host(url)] = str(error), time.monotonic()
-                    raise SourceError(f"{error} ({attempt} attempts)") from error
+                    raise UnfinishedError(f"{error} ({attempt} attempts)") from error
                 time.sleep(self.limits.back_off * 2.0 ** (failures - 1))
-        raise SourceError(f"the connection broke {self.limits.connections} times")
+        raise UnfinishedError(f"the connection broke {self.limits.connections} times")
 
     @contextmanager
     def _reaching(self, url: str) -> Iterator[None]:
@@ -224,12 +225,12 @@ class Network:
         host = _host(url)
         reason, when = self._unreachable.get(host, ("", float("-inf")))
         if time.monotonic() - when < self.limits.memory:
-            raise SourceError(f"{reason} (a moment ago; not asked again)")
+            raise UnfinishedError(f"{reason} (a moment ago; not asked again)")
         try:
             yield
         except _HostError as error:
             self._unreachable[host] = str(error), time.monotonic()
-            raise SourceError(str(error)) from error
+            raise UnfinishedError(str(error)) from error
 
     def _attempt(self, url: str, part: Path, limit: int) -> None:
         for _ in range(MOST_REDIRECTS + 1):

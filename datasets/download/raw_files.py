@@ -2,9 +2,9 @@
 
 Raw files are kept decompressed in ``<data_dir>/raw/<data set>/``. Data sets that share a folder in a mirror
 also share it here, for example when one file holds several sets. A file gets its final name only after its
-content has been verified; files put there by hand pass the same checks. A wrong download is deleted, and the
-next source is tried; if none is left, the error lists why. A wrong file put there by hand stays until a good
-one replaces it.
+content has been verified; files put there by hand pass the same checks. A wrong download is deleted, a broken
+one is kept for another attempt, and the next source is tried; if none is left, the error lists why. A wrong
+file put there by hand stays until a good one replaces it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from svmrepro.datasets.download._verification import Ledger, check_content
 from svmrepro.datasets.download.unpacking import copy_stream, decompress, extract_member, is_compressed
-from svmrepro.datasets.errors import DatasetUnavailable, SourceError
+from svmrepro.datasets.errors import DatasetUnavailable, SourceError, UnfinishedError
 from svmrepro.datasets.files import CHUNK, locked, part_of, remove, replacing, sha256_of, storage_errors
 from svmrepro.datasets.registry import DownloadedEntry, FileEntry, FileForm, FileSource
 
@@ -75,6 +75,7 @@ class _Search:
     folder: Path
     network: Network | None
     reasons: list[str] = field(default_factory=list)
+    unfinished: list[Path] = field(default_factory=list)  # partial files that another attempt can resume
 
     def first(self, sources: Iterator[tuple[str, Callable[[], StoredFile]]]) -> StoredFile | None:
         """Return the file from the first source that gives it, and record why the others failed."""
@@ -167,16 +168,22 @@ class _Search:
         download = part_of(self.folder / form.stored, f".{tag}")
         with contextlib.ExitStack() as stack:
             stack.callback(remove, download)
-            resumed = self.network.download(source.url, download, limit)
             try:
+                resumed = self.network.download(source.url, download, limit)
+                try:
+                    return self._unwrap(download, source, origin)
+                except SourceError:
+                    # The partial file may have been the beginning of a different file.
+                    if not resumed:
+                        raise
+                download.unlink(missing_ok=True)
+                self.network.download(source.url, download, limit)
                 return self._unwrap(download, source, origin)
-            except SourceError:
-                # The partial file of a killed process may have been the beginning of a different file.
-                if not resumed:
-                    raise
-            download.unlink(missing_ok=True)
-            self.network.download(source.url, download, limit)
-            return self._unwrap(download, source, origin)
+            except (UnfinishedError, KeyboardInterrupt):
+                if download.exists() and download.stat().st_size:
+                    stack.pop_all()
+                    self.unfinished.append(download)
+                raise
 
     def _unwrap(self, download: Path, source: FileSource, origin: str) -> StoredFile:
         form = source.form
@@ -219,6 +226,8 @@ def ensure_file(
             chosen = str(mirror if mirror is not None else os.environ.get(MIRROR_VARIABLE, ""))
             others = search.elsewhere(chosen) if download else ()
             found = search.first(chain(search.in_folder(), search.wrapped(), others))
+            for partial_file in search.unfinished if found else ():
+                remove(partial_file)
     if found is None:
         search.reasons += [] if download else ["it has not been fetched"]
         raise search.error()

@@ -95,6 +95,18 @@ def test_another_workflow_uses_it_as_a_module(tmp_path):
     assert "--paper platt1998 --experiment noise-linear --job all" in said and "results/smoke/" in said
 
 
+def test_a_module_with_renamed_rules_makes_its_own_report(tmp_path):
+    deploy(tmp_path, f"{ROOT}/workflow/Snakefile")
+    file = tmp_path / "workflow" / "Snakefile"
+    file.write_text(file.read_text().replace("from svmrepro\n", "from svmrepro as svm_*\n"))
+    words = ("svm_report", "--printshellcmds", "--config", "scale=smoke", "papers=[peers]")
+    ended = dry(tmp_path, *words)
+    said = ended.stdout + ended.stderr
+    assert ended.returncode == 0, said[-3000:]
+    # Beside its Snakefile there is no profile with a number of cores.
+    assert "-m snakemake --cores 1 " in said and "/report.css svm_all >" in said
+
+
 def test_a_module_with_a_prefix_is_refused(tmp_path):
     deploy(tmp_path, f"{ROOT}/workflow/Snakefile")
     file = tmp_path / "workflow" / "Snakefile"

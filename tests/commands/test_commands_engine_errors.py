@@ -33,6 +33,14 @@ def test_an_error_of_a_run_and_of_a_dry_run(tmp_path, words, expected):
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
+@pytest.mark.parametrize("how", [[], ["--dry-run"]])
+def test_a_file_to_wait_for_that_does_not_come(tmp_path, how):
+    words = ["noise-linear", "--scale", "smoke", "--wait-for-files", "nosuch", "--latency-wait", "0"]
+    ended = svmrepro(tmp_path, *words, *how)
+    assert ended.returncode == 1 and "Traceback" not in ended.stderr
+    assert ended.stderr.splitlines()[-1].startswith("error: Missing files after 0 seconds")
+
+
 def test_a_report_without_results_is_one_line(tmp_path):
     ended = svmrepro(tmp_path, "noise-linear", "--scale", "smoke", "--report", "x.html")
     assert ended.returncode == 1 and not (tmp_path / "x.html").exists()

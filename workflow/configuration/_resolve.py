@@ -373,6 +373,9 @@ def _test(entry: WholeExperiment, own: Mapping[str, OwnData], largest: int) -> H
                 raise Fault((), f"{named}: the training set of {largest} rows holds test examples")
         elif test.dataset is None and own[named].test is None:
             raise Fault((), f"give a dataset, or datasets.{named}.test: {named!r} has no test file")
+        if test.dataset == entry.dataset:
+            what = f"{named!r} is the training set: leave it out for its test part, or name another one"
+            raise Fault(("dataset",), what)
     return test
 
 

@@ -160,7 +160,8 @@ class Plan:
     @cached_property
     def snakemake(self) -> str:
         """The beginning of the command line of a nested Snakemake with the same settings."""
-        return f"{quote(sys.executable)} -m snakemake --configfile {quote(str(self.overrides_file))}"
+        settings = quote(str(self.overrides_file))
+        return f"{quote(sys.executable)} -m snakemake --cores 1 --configfile {settings}"
 
     @cached_property
     def report_files(self) -> list[str]:

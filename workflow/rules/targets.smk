@@ -87,6 +87,8 @@ rule report:
         snakefile=lambda wildcards, threads: str(workflow.main_snakefile),
         stylesheet=lambda wildcards, threads: PLAN.stylesheet,
         code=PLAN.code("graph.plan"),
+        # A workflow that uses this one as a module may rename its rules.
+        everything=rules.all.rule.name,
     shell:
         "{params.step} && {params.snakemake} --snakefile {params.snakefile:q} --report {output:q}"
-        " --report-stylesheet {params.stylesheet:q} all > {log:q} 2>&1"
+        " --report-stylesheet {params.stylesheet:q} {params.everything:q} > {log:q} 2>&1"

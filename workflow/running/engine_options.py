@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from svmrepro.datasets.input_checks import did_you_mean
@@ -15,13 +16,18 @@ from svmrepro.workflow.graph.plan import Plan, is_file_name
 _RULES_OR_FILES = ("--forcerun", "--until", "--omit-from", "--prioritize")
 _RULES = ("--allowed-rules",)
 
+#: Options that give values to rules. A profile may serve several workflows, so its unknown rules are ignored.
+_VALUES = ("--set-threads", "--set-resources", "--groups")
 
-def check_options(settings: argparse.Namespace, plan: Plan) -> None:
-    """Raise a StepError for an unknown rule, or an unknown form of report."""
+
+def check_options(settings: argparse.Namespace, plan: Plan, words: Iterable[str]) -> None:
+    """Raise a StepError for an unknown rule among the command's words, or an unknown form of report."""
     known = plan.targets()
-    for option in (*_RULES_OR_FILES, *_RULES):
-        for name in sorted(getattr(settings, option[2:].replace("-", "_")) or ()):
-            if name not in known and (option in _RULES or not is_file_name(name)):
+    typed = {part for word in words for part in re.split("[:=]", word)}
+    for option in (*_RULES_OR_FILES, *_RULES, *_VALUES):
+        names = set(getattr(settings, option[2:].replace("-", "_")) or ())
+        for name in sorted(names & typed if option in _VALUES else names):
+            if name not in known and (option not in _RULES_OR_FILES or not is_file_name(name)):
                 raise StepError(f"{option}: there is no rule {name!r}{did_you_mean(name, known)}")
     if settings.report and Path(settings.report).suffix not in (".html", ".zip"):
         raise StepError(f"--report: {settings.report} must end in .html or .zip")

@@ -77,7 +77,6 @@ def run(
 
 def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, commands: Iterable[str]) -> int:
     # Imported late: completion and help need none of it.
-    from snakemake.cli import args_to_api
     from svmrepro.datasets.input_checks import did_you_mean
     from svmrepro.workflow.graph.plan import Plan, makes_files
     from svmrepro.workflow.running.engine_errors import explain, one_line_errors, translated
@@ -131,7 +130,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
             papers = ", ".join(plan.config.papers)
             raise StepError(f"{target!r} is an experiment; {goal} takes papers: {papers}")
-    check_options(settings, plan)
+    check_options(settings, plan, others)
     settings.targets = targets
     # This process has the plan; jobs on other machines make it anew from what Snakemake hands on.
     settings.configfile, settings.config = [plan.overrides_file.absolute()], []
@@ -144,13 +143,22 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         plan.lock_results()
     if tidies or not writes:
         with one_line_errors(explained), translated(explained):
-            ended = args_to_api(settings, parser)
+            ended = _ended(settings, parser, plan)
         if ended and settings.dryrun and not tidies and plan.workflow is not None and len(plan.workflow.dag):
             from svmrepro.workflow.running.run_cost import RunCost
 
             print(RunCost(plan).text())
         return 0 if ended else 1
     return _watched(plan, settings, parser, explained)
+
+
+def _ended(settings: argparse.Namespace, parser: argparse.ArgumentParser, plan: Any) -> bool:
+    """Call Snakemake, which also reports success when files of ``--wait-for-files`` have not come."""
+    from snakemake.cli import args_to_api
+
+    ended = bool(args_to_api(settings, parser))
+    waited = settings.wait_for_files or settings.wait_for_files_file
+    return ended and not (waited and plan.workflow is not None and plan.workflow.dag is None)
 
 
 def _let_cache() -> None:
@@ -171,7 +179,6 @@ def _watched(
     explained: Callable[[str], str],
 ) -> int:
     """Run jobs, and show where they stand."""
-    from snakemake.cli import args_to_api
     from svmrepro.workflow.journal.own_solvers import failures
     from svmrepro.workflow.measurement.channel import receiver
     from svmrepro.workflow.running.engine_errors import translated
@@ -204,7 +211,7 @@ def _watched(
             ):
                 plan.lock_results()
                 errors()  # of the run that this one waited for
-                ended = args_to_api(settings, parser)
+                ended = _ended(settings, parser, plan)
         except SystemExit as error:
             raise StepError(str(error).removeprefix("error: ")) from None
         finally:

@@ -139,7 +139,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 def test_answers_that_are_no_file(site, answer, said):
     site.serve(answer)
     limits = HASTY if said in ("stalled", "no answer") else QUICK
-    message = site.refusal(network=Network(limits))
+    message = site.refusal(network=Network(limits), broken=said == "connection broke")
     assert said in message
     assert str(site.folder / "data" / "raw" / "toy" / "toy") in message, "where to put the file by hand"
 
@@ -160,7 +160,7 @@ def test_a_server_that_is_always_just_about_alive(site):
     site.files = more
     # Eight thousand bytes every tenth of a second, for two and a half hours.
     site.serve(raw(OK, b"\r\n", endless=b"+1 1:1\n" * 1170, pause=0.1))
-    refusal = site.refusal(network=Network(replace(HASTY, grace=1.0, pace=1_000_000.0)))
+    refusal = site.refusal(network=Network(replace(HASTY, grace=1.0, pace=1_000_000.0)), broken=True)
     assert "too slow: " in refusal
     assert "(2 attempts)" in refusal
     assert len(site.server.seen) == 2
@@ -245,7 +245,31 @@ def test_the_next_source_is_tried(site):
     assert site.server.paths() == ["/gone", "/wrong", "/right"]
 
 
-def test_a_killed_download_is_taken_up(site):
+def cut_for_ever(much):
+    """Answer with the beginning of the content, then drop all connections."""
+    return lambda handler: None if handler.offset() else handler.file(CONTENT, most=much)
+
+
+def test_a_broken_download_is_taken_up_by_the_next_attempt(site):
+    site.serve(cut_for_ever(300))
+    assert "connection broke" in site.refusal(broken=True)
+    site.serve(CONTENT)
+    assert site.fetch(network=Network(QUICK)).path.read_bytes() == CONTENT
+    assert site.server.seen[-1][1] == "bytes=300-"
+    assert left_in(site.folder) == ["toy"]
+
+
+def test_nothing_is_kept_of_a_broken_download_if_another_source_gives_the_file(site):
+    site.files = toy_file(CONTENT, *(f"{site.server.url}/{name}" for name in ("broken", "right")))
+    site.serve(cut_for_ever(300), "/broken")
+    site.serve(CONTENT, "/right")
+    # The host of a broken connection is left alone for a while, so the other source needs a memory of 0.
+    site.fetch(network=Network(replace(QUICK, memory=0.0)))
+    assert left_in(site.folder) == ["toy"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_download_is_taken_up(site, number):
     big = libsvm_text(3000)
     site.offer(big)
     site.serve(held(big, 20_000))
@@ -255,7 +279,7 @@ def test_a_killed_download_is_taken_up(site):
     while not any(path.stat().st_size >= 8192 for path in folder.glob("*.part") if path.exists()):
         assert victim.poll() is None and time.monotonic() < deadline, "the child fetched nothing"
         time.sleep(0.02)
-    victim.send_signal(signal.SIGKILL)
+    victim.send_signal(number)
     victim.communicate()
     assert not (folder / "toy").exists(), "a half-written file never bears the final name"
 

@@ -206,6 +206,10 @@ PRBEP = {"measures": ["prbep"]}
         ({**PRBEP, "test": {"dataset": "separable"}}, "data set 'separable' is generated"),
         ({**PRBEP, "test": {"dataset": "adlut"}}, ".test.dataset: unknown data set 'adlut'"),
         ({**PRBEP, "dataset": "connect-4"}, ".test: connect-4: the set has no test part"),
+        (
+            {**PRBEP, "dataset": "adult", "test": {"dataset": "adult"}},
+            ".test.dataset: 'adult' is the training set",
+        ),
         ({**PRBEP, "dataset": "adult", "test": {"rows": 99_999}}, ".test: adult: n = 99999"),
         (
             {**PRBEP, "dataset": "kdd04-physics", "sizes": [40_001]},
