@@ -13,6 +13,7 @@ from svmrepro.workflow.figures import curves
 from svmrepro.workflow.figures.style import styled
 from svmrepro.workflow.judgement import _curve_quantities as curve_quantities
 from svmrepro.workflow.judgement.quantities import needs_clock
+from svmrepro.workflow.statistics import Interval
 
 
 def over_n():
@@ -110,6 +111,15 @@ def test_claims_take_slopes_and_values():
         needs_clock({"kind": "curve-value", **of}) for of in ({}, {"of": "iterations"}, {"short_of": "exact"})
     ]
     assert clocked == [True, False, False]
+
+
+def test_a_count_of_a_single_run_is_exact_and_seconds_are_not():
+    runs = [run("set", "svmperf", 1000, 100.0, iterations=7, cpu_seconds=0.5)]
+    spec = {"experiments": ["set"], "contender": "svmperf", "x": "C_total"}
+    found = results(runs, experiment("set", "C_total"))
+    (count,) = curve_quantities.curve_values(found, {**spec, "of": "iterations"})
+    (seconds,) = curve_quantities.curve_values(found, spec)
+    assert (count.interval, seconds.interval) == (Interval.exact(7.0), Interval(0.5))
 
 
 def artefact(**settings):

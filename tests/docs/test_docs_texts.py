@@ -7,6 +7,8 @@ from docs_support import PROJECT, text_of
 from sitekit.numbers import Numbers
 from sitekit.root_texts import TEXTS, written
 from sitekit.site_links import TextError
+from svmrepro.workflow.configuration import load_config
+from svmrepro.workflow.judgement.claims import HEADLINE, all_claims
 
 #: What may have a digit in a template: names of papers, of their parts and of data sets.
 NAMES = (
@@ -79,6 +81,17 @@ def test_counts_of_verdicts_are_those_of_the_reference_runs():
     assert set(counted) == {run for run in runs if not run.startswith("smoke/")}
     for run, counts in counted.items():
         assert counts == list(Numbers(PROJECT).tally(run).values()), run
+
+
+def test_the_page_of_main_claims_has_every_headline():
+    page = text_of(TEXTS["docs/verdicts.md"])
+    headlines = [
+        claim.id
+        for claims in all_claims(load_config()).values()
+        for claim in claims
+        if claim.kind == HEADLINE
+    ]
+    assert [name for name in headlines if f'"{name}"' not in page] == []
 
 
 def test_the_readme_is_short():

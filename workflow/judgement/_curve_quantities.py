@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from svmrepro.workflow.analysis.curves import KEYS, PERFORMANCE, Point, absent, curve, exponent, one_example
 from svmrepro.workflow.analysis.results import Results
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import Interval
 
@@ -29,16 +30,17 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
 
 
 def curve_values(results: Results, spec: Spec) -> list[Finding]:
-    """Return the quantity at each value of the parameter."""
+    """Return the quantity at each value of the parameter; a count is exact, also of a single run."""
     findings = []
+    exact = spec.get("of", CPU) != CPU
     for name in spec["experiments"]:
         points = _points(results, name, spec)
         if not points:
             findings.append(Finding(name, absent(results, name, spec["contender"]), None, name))
         symbol = {"C_total": "C"}.get(spec["x"], spec["x"])
-        findings += [
-            Finding(f"{name}, {symbol} = {point.x:,g}", point.y, experiment=name) for point in points
-        ]
+        for point in points:
+            found = Interval.exact(point.y.value) if exact else point.y
+            findings.append(Finding(f"{name}, {symbol} = {point.x:,g}", found, experiment=name))
     return findings
 
 

@@ -5,9 +5,8 @@ A `Finding` without a number carries the reason.
 
 Common parameters: ``experiments`` (a list of names), and for quantities by size ``at``: ``each`` (default),
 ``largest`` (the largest size at which everything needed was measured) or one size. ``from`` omits smaller
-sizes. Ratios and comparisons with printed counts use the paper's own sizes only. So do exponents with
-``sizes: own``; otherwise they are fitted to all sizes. Rules that compare an exponent with the paper's need
-``sizes: own``, because other sizes give another slope if the points lie on a curve.
+sizes. Ratios and comparisons with printed counts use the paper's own sizes only. Exponents are fitted to all
+sizes; ``sizes: own``, for first rules that were revised, fits them to the paper's own.
 """
 
 from __future__ import annotations
