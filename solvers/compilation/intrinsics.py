@@ -33,9 +33,18 @@ def _instruction(signature: Any, meaning: Callable[..., Any], emit: Callable[...
     return meaning if config.DISABLE_JIT else intrinsic(of_one if len(signature.args) == 1 else of_two)
 
 
-def _select(comparison: str) -> Callable[..., Any]:
-    """Return the code of a select by an ordered comparison that assumes that neither value is NaN."""
-    return lambda builder, first, second: select_by(builder, comparison, first, second, ("nnan", "nsz"))
+def _select(meaning: Callable[..., Any], comparison: str) -> Any:
+    """Return an intrinsic, for doubles or singles, that selects one by a comparison; neither is NaN."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first, second = arguments
+        return select_by(builder, comparison, first, second, ("nnan", "nsz"))
+
+    def of_two(typing_context: Any, first: Any, second: Any) -> Any:
+        value = types.float32 if first == second == types.float32 else types.float64
+        return value(value, value), build
+
+    return meaning if config.DISABLE_JIT else intrinsic(of_two)
 
 
 #: The number of set bits of an unsigned 64-bit word.
@@ -56,10 +65,9 @@ bits_from_float = _instruction(
     lambda value: np.float64(value).view(np.int64),
     lambda builder, value: builder.bitcast(value, LONG),
 )
-_OF_DOUBLES = types.float64(types.float64, types.float64)
-#: The larger and the smaller of two doubles, which must not be NaN; loops over them vectorise.
-larger = _instruction(_OF_DOUBLES, lambda first, second: first if first > second else second, _select(">"))
-smaller = _instruction(_OF_DOUBLES, lambda first, second: first if first < second else second, _select("<"))
+#: The larger and the smaller of two numbers, which must not be NaN; loops over them vectorise.
+larger = _select(lambda first, second: first if first > second else second, ">")
+smaller = _select(lambda first, second: first if first < second else second, "<")
 
 
 def _prefetch(typing_context: Any, array: Any, position: Any) -> Any:

@@ -27,14 +27,14 @@ from svmrepro.solvers.compilation.compiled import compiled
 from svmrepro.solvers.compilation.inner_functions import overloaded
 from svmrepro.solvers.compilation.intrinsics import larger
 from svmrepro.solvers.compilation.processor import lanes
-from svmrepro.solvers.decomposition._fixed_gradient import recall
+from svmrepro.solvers.decomposition._fixed_gradient import is_fixed
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.vector_code.vector_loops import TILE, TOGETHER
 
 _SPAN = 256
 # By lanes of a vector register, as measured with AVX-512 and AVX2. With fewer, computing each row when it is
 # requested takes less time.
-_LEAST_FEATURES = {16: 28, 8: 16, 4: 16}
+_LEAST_FEATURES = {16: 28, 8: 64, 4: 16}
 
 
 def looks_ahead(cache: RowCache, panel: Panel) -> bool:
@@ -82,8 +82,7 @@ def _fetch_ahead(state, cache, store, panel, block, shape, i, m, which):
 def claim_rows(state, cache, panel, i, have, m, slots):
     """Reserve slots for the row of i, and for those of the panel's ``mates``; return how many."""
     counts, mates = cache.counts, panel.tiles.mates
-    recall(state, 0, m)
-    count = _next_rows(state, cache, panel, i, have, m)
+    count = next_rows(state, cache, panel, i, have, m)
     for r in range(count - 1, -1, -1):  # the requested row is the newest
         slots[r] = claim(cache, mates[r])
         counts.misses += 1
@@ -118,29 +117,25 @@ def fill_together(cache, store, panel, shape, slots, count, first, m):
 @compiled(fastmath={"nnan", "nsz"})
 def _excesses(G, status, middle, out):
     """Write how far the gradient of each example is on the wrong side of ``middle``; return the largest."""
-    worst = 0.0
+    worst, allowed = np.float32(0.0), np.float32(-1.0)
     for k in range(G.size):
-        excess = G[k] - middle
-        rises = excess if (status[k] & UP) != 0 else -1.0
-        falls = -excess if (status[k] & DOWN) != 0 else -1.0
+        excess = np.float32(G[k]) - middle
+        rises = excess if (status[k] & UP) != 0 else allowed
+        falls = -excess if (status[k] & DOWN) != 0 else allowed
         out[k] = larger(rises, falls)
         worst = larger(worst, out[k])
     return worst
 
 
 @compiled()
-def _next_rows(state, cache, panel, i, have, m):
-    """Write i and the examples that violate most to the panel's ``mates``; return how many.
-
-    Only examples whose rows are as short as that of i are taken.
-    """
-    order, mates, worst, excesses = panel.order, panel.tiles.mates, panel.tiles.worst, panel.tiles.dots[0]
-    middle = 0.5 * (state.scalars.g_max + state.scalars.g_min)
-    count, least = 1, 0.0
+def _next_rows(state, G, unit, cache, panel, i, have, m):
+    order, mates, worst, excesses = panel.order, panel.tiles.mates, panel.tiles.worst, panel.tiles.powers[0]
+    middle = np.float32(0.5 * (state.scalars.g_max + state.scalars.g_min) / unit)
+    count, least = 1, np.float32(0.0)
     mates[0] = i
     for first in range(0, m, _SPAN):
         last = min(first + _SPAN, m)
-        if not _excesses(state.G[first:last], state.status[first:last], middle, excesses) > least:
+        if not _excesses(G[first:last], state.status[first:last], middle, excesses) > least:
             continue
         for k in range(last - first):
             excess = excesses[k]
@@ -156,5 +151,30 @@ def _next_rows(state, cache, panel, i, have, m):
                 mates[r], worst[r] = mates[r - 1], worst[r - 1]
                 r -= 1
             mates[r], worst[r] = j, excess
-            least = worst[TOGETHER - 1] if count == TOGETHER else 0.0
+            least = np.float32(worst[TOGETHER - 1]) if count == TOGETHER else np.float32(0.0)
     return count
+
+
+@compiled()
+def _next_rows_of_fixed(state, cache, panel, i, have, m):
+    fixed = state.screen
+    if fixed.scalars.valid:
+        return _next_rows(state, fixed.G, fixed.scalars.unit, cache, panel, i, have, m)
+    return _next_rows(state, state.G, 1.0, cache, panel, i, have, m)
+
+
+def next_rows(state: Any, cache: Any, panel: Any, i: int, have: int, m: int) -> int:
+    """Write i and the examples that violate most to the panel's ``mates``; return how many.
+
+    Only examples whose rows are as short as that of i are taken.
+    """
+    if is_fixed(state):
+        return int(_next_rows_of_fixed(state, cache, panel, i, have, m))
+    return int(_next_rows(state, state.G, 1.0, cache, panel, i, have, m))
+
+
+@overloaded(next_rows)
+def _next_rows_of(state, cache, panel, i, have, m):
+    if is_fixed(state):
+        return lambda state, cache, panel, i, have, m: _next_rows_of_fixed(state, cache, panel, i, have, m)
+    return lambda state, cache, panel, i, have, m: _next_rows(state, state.G, 1.0, cache, panel, i, have, m)
