@@ -48,7 +48,8 @@ _FEWEST = 256  # active examples; with fewer, the table takes longer than the re
 _RANGE_OF_ROWS = 0.9 * 2.0**30  # units, of entries of rows in single precision: differences are below 2^31
 _LARGEST_UNIT = 2.0**-14
 _ROUNDING_OF_ROWS = 2.0**-22  # of a change, relative: three roundings to single precision
-_SHARE_OF_ROWS = 4.0  # of eps that the noise may reach; it is a bound, and the errors themselves cancel
+_SHARE_OF_ROWS = 0.6  # of eps that the noise may reach if its terms add up like steps of a random walk
+_BOUND_OF_ROWS = 64.0  # times eps: the same for the bound on their sum, which makes the end take longer
 _FEWEST_OF_ROWS = 64
 _PAUSE = 32  # steps in double precision before fixed point is tried again
 
@@ -124,6 +125,17 @@ def _largest(G):
     return largest
 
 
+@compiled(forceinline=True)
+def _may_add(state, noise, eps):
+    """Add to the noise of rows, unless it becomes too large a share of eps; return whether it was added."""
+    scalars = state.scalars
+    bound, squares = scalars.noise + noise, scalars.noise_squares + noise * noise
+    if bound > _BOUND_OF_ROWS * eps or squares > (_SHARE_OF_ROWS * eps) ** 2:
+        return False
+    scalars.noise, scalars.noise_squares = bound, squares
+    return True
+
+
 @compiled()
 def _begin(state, eps, m):
     """Round G to fixed point, if it may be."""
@@ -143,10 +155,9 @@ def _begin(state, eps, m):
         while unit < _LARGEST_UNIT and not 2.0 * largest < _RANGE_OF_ROWS * unit:
             unit *= 2.0
         fits = 2.0 * largest < _RANGE_OF_ROWS * unit and unit <= _SHARE * eps
-        if not (fits and state.scalars.noise + unit <= _SHARE_OF_ROWS * eps):
+        if not (fits and _may_add(state, unit, eps)):
             return
         scalars.unit = unit
-        state.scalars.noise += 0.5 * unit
     inverse, rounded = 1.0 / scalars.unit, fixed.G[:m]
     for k in range(rounded.size):
         rounded[k] = np.int32(np.rint(G[k] * inverse))
@@ -240,13 +251,11 @@ def stays_fixed(state, mu, Q, m, eps):
             exact = state.scalars.error + UNIT <= _SHARE * eps
         else:
             fits = scalars.largest + most < _RANGE_OF_ROWS * scalars.unit
-            noise = state.scalars.noise + scalars.unit + _ROUNDING_OF_ROWS * most
-            exact = noise <= _SHARE_OF_ROWS * eps
-            if fits and exact:
-                state.scalars.noise = noise
+            exact = fits and _may_add(state, scalars.unit + _ROUNDING_OF_ROWS * most, eps)
         if not (fits and exact):
             _recall(state, 0, m)
             scalars.valid, scalars.again = False, state.scalars.steps + _PAUSE
+    state.scalars.fixed_updates += m if scalars.valid else 0
     return scalars.valid
 
 

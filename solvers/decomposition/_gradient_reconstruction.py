@@ -32,7 +32,7 @@ ROUNDS = 3
 _SHARE = 0.1  # of eps that the error in fixed point may reach here; steps may raise it to an eighth
 _LEAVERS = 0.125  # share of the active examples that have to leave for another snapshot
 FEWEST = 1000  # examples; with fewer, neither snapshots nor sums in fixed point gain anything
-MARGIN = 1.0 / 32.0  # of eps, by which the gap is closed further than required
+MARGIN = 1.0 / 16.0  # of eps, by which the gap is closed further than required
 
 
 class Snapshot(NamedTuple):

@@ -28,6 +28,7 @@ class PairScalars:
     # The active set.
     n_active: int
     leavers: int  # number of examples marked to leave it
+    worth: int  # shrink if at least one active example in this many can leave
     shrink_at: int  # the step of the next attempt to shrink
     shrink_interval: int
     near_end: bool  # whether the whole set is still to be checked near the end
@@ -46,6 +47,7 @@ class PairScalars:
     drift: float  # total length of the steps since G was last recomputed
     error: float  # bound on the error of G in fixed point, since then; the extremes are widened by it
     noise: float  # the same for rows in single precision; the extremes are not
+    noise_squares: float  # sum of the squares of its terms
     steps: int
     planned_steps: int
     offered_taken: int  # steps with an earlier working set
@@ -54,6 +56,7 @@ class PairScalars:
     newton_gain: float  # the gain of Newton's step in its place; 0 if it was not planned
     least_double_gain: float  # least gain of two such steps, relative to Newton's gain
     updates: int  # entries of G updated
+    fixed_updates: int  # those in fixed point
     between_free: int  # work of the steps between two free multipliers, without kernel rows
     between_free_stop: int  # that work at which the iteration returns to its caller
     between_free_gain: float  # gain of these steps in W

@@ -26,6 +26,7 @@ RUNNING, SHRINK, CONVERGED, NEARLY = range(4)
 
 _ETA = 0.9
 WORTH = 10  # shrink if at least one active example in this many can leave
+WORTH_OF_SINGLES = 7  # the same for kept rows in single precision: rearranging them takes long
 ITERATION, ENTRIES = 300, 4  # cost of an iteration in entries read: fixed, and for each active example
 BETWEEN_FREE = 600  # fixed cost of one between free multipliers, in entries that a polish would read
 
@@ -94,7 +95,7 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
         if scalars.steps >= scalars.shrink_at:
             scalars.shrink_at = scalars.steps + scalars.shrink_interval
             recall(state, 0, m)
-            if mark_leavers(state) * WORTH >= m:
+            if mark_leavers(state) * scalars.worth >= m:
                 return SHRINK
         computed = cache.counts.touched
         # Select the working set.

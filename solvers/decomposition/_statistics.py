@@ -32,17 +32,18 @@ def bytes_moved(run: SecondOrderRun) -> int:
     counts = run.cache.counts
     entry = 4 if run.panel.tiles.singles.size else _ENTRY_BYTES[form(run.problem)]
     row = new_entry = run.cache.rows.itemsize
-    steps = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
-    if run.state is not run.iterated:  # in fixed point
-        row = new_entry = 1 if run.state.screen.low.size else row  # distances, or single precision
-        steps = (4 + row + 1) + (2 * 4 + 2 * row + 1)
-    elif run.state.screen.low.size:
-        new_entry = 1
-        steps = (4 + 1) + (2 * 8 + 2 * 1 + 1 + 4)
+    step = (2 * 8 + row + 1) + (2 * 8 + 2 * row + 1)
+    if run.state.screen.low.size:  # distances
+        row = new_entry = 1
+        step = (4 + 1) + (2 * 8 + 2 * 1 + 1 + 4)
     elif run.cache.packed.shape[0]:  # widened for each step
         new_entry = run.cache.packed.itemsize
-        steps += 2 * (new_entry + row)
-    return int(steps * run.state.scalars.updates + entry * counts.touched + new_entry * counts.entries)
+        step += 2 * (new_entry + row)
+    fixed_step = (4 + row + 1) + (2 * 4 + 2 * row + 1)
+    scalars = run.state.scalars
+    fixed, entries = int(scalars.fixed_updates), new_entry * counts.entries
+    steps = fixed_step * fixed + step * (int(scalars.updates) - fixed)
+    return int(steps + entry * counts.touched + entries)
 
 
 def lengths(state: PairState) -> dict[str, Any]:

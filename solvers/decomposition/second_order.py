@@ -107,7 +107,7 @@ from svmrepro.solvers.decomposition._gradient_reconstruction import (
     gradient_error,
 )
 from svmrepro.solvers.decomposition._gradient_rows import subtract_rows, subtract_sums
-from svmrepro.solvers.decomposition._pair_selection import build_screen
+from svmrepro.solvers.decomposition._pair_selection import DOWN, UP, build_screen
 from svmrepro.solvers.decomposition._pair_state import ROUNDING, STATE, allocate, in_original_order, look
 from svmrepro.solvers.decomposition._second_order_iteration import (
     CONVERGED,
@@ -115,6 +115,8 @@ from svmrepro.solvers.decomposition._second_order_iteration import (
     RATIO_BINS,
     RUNNING,
     SHRINK,
+    WORTH,
+    WORTH_OF_SINGLES,
     iterate,
 )
 from svmrepro.solvers.decomposition._shrinking import rearrange_state
@@ -134,8 +136,10 @@ LEAST = 4096  # entries from which on a pass is divided among threads
 BEGIN, RENEW = -1, -2  # reasons to compute the gradient, besides return values of the iteration
 _ROUNDING = {"double": ROUNDING, "single": 6.0e-8, "byte": ROUNDING, "distance": ROUNDING}  # of a kept entry
 _FUTILE = 30
-_SHARE = 0.03  # of eps that rounding one multiplier's row may change
+_SHARE = 0.4  # of eps that rounding one multiplier's row may change
 _MOST_NOISE = 0.15  # of eps by which rounding the rows of all may change the gradient, see rounding_matters
+_MOST_NOISE_OF_MANY = 1.0  # the same where many support vectors are free
+_MANY_FREE = 0.2  # of the support vectors
 _FEWEST = 1000  # examples; with fewer, the end in double precision takes longer than single precision saves
 
 
@@ -217,6 +221,7 @@ class SecondOrderRun:
         if self.rounded:
             precision, self.panel = "rounded", single_panel(problem)
         self.target = eps * (1.0 - MARGIN) if self.rounded else eps
+        self.most_noise = _MOST_NOISE
         fixed = bool(options.get("fixed")) and may_be_fixed(problem, precision)
         self.loops = loops_of(precision, fixed)
         self.limit = float(options["cache_mb"]) * 2**20
@@ -231,6 +236,7 @@ class SecondOrderRun:
         scalars = self.state.scalars
         scalars.plan, scalars.offer = options["plan"], options["offer"]
         scalars.n_active = n
+        scalars.worth = WORTH_OF_SINGLES if self.rounded else WORTH
         scalars.shrink_interval = min(n, 1000)
         scalars.shrink_at = scalars.shrink_interval if self.shrinking else _NEVER
         scalars.between_free_stop = _NEVER
@@ -380,7 +386,7 @@ def _restored(run: SecondOrderRun, done: PairReconstruction | Refinement) -> str
     if done.why in (NEARLY, CONVERGED):
         run.restores += 1
     elif done.why != REFINE:
-        scalars.drift = scalars.error = scalars.noise = 0.0
+        scalars.drift = scalars.error = scalars.noise = scalars.noise_squares = 0.0
     look(state)
     if done.why not in (NEARLY, CONVERGED):
         scalars.objective = 0.5 * state.beta @ (state.y + state.G)  # rows may have been rounded until now
@@ -408,12 +414,19 @@ def rounding_matters(run: SecondOrderRun) -> bool:
     """Tell whether rows in single precision make the gradient wrong by a large share of eps.
 
     With many multipliers at a large bound they do, if the errors of the rows add up like steps of a random
-    walk. The pairs then follow these errors, for a hundred times as many steps as in double precision.
+    walk. Where few support vectors are free, the matrix is nearly of low rank: the pairs then follow these
+    errors, for up to a hundred times as many steps as in double precision. Where many are free when the
+    errors begin to matter, they change the steps little.
     """
     if not run.rounded:
         return False
-    changes = math.sqrt(float(run.state.beta @ run.state.beta))
-    return SINGLE_ROUNDING * run.largest * changes > _MOST_NOISE * run.eps
+    state = run.state
+    noise = SINGLE_ROUNDING * run.largest * math.sqrt(float(state.beta @ state.beta)) / run.eps
+    if run.most_noise == _MOST_NOISE < noise:
+        free = np.count_nonzero(state.status == UP | DOWN)
+        if free > _MANY_FREE * np.count_nonzero(state.beta):
+            run.most_noise = _MOST_NOISE_OF_MANY
+    return noise > run.most_noise
 
 
 def widen(run: SecondOrderRun) -> None:

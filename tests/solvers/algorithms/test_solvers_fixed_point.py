@@ -248,6 +248,16 @@ def test_dense_problems_are_optimal_beyond_single_precision(
     assert certificate.dual == pytest.approx(reference.info["objective"], rel=1e-4)
 
 
+def test_a_long_run_stays_in_fixed_point_and_single_precision() -> None:
+    eps = 3e-4
+    run = started(dense_problem(100.0), eps=eps)
+    while smo_newton.advance(run, 1_000_000, 10**9) is None:
+        pass
+    scalars = run.pairs.state.scalars
+    assert run.pairs.rounded and scalars.g_max - scalars.g_min <= eps
+    assert scalars.fixed_updates >= 0.5 * scalars.updates
+
+
 @pytest.mark.parametrize("options", [{"cache_mb": 0.0}, {"cache_mb": 1.0}, {"shrinking": False}])
 def test_rows_that_are_dropped_or_computed_ahead_change_no_result(options: dict[str, Any]) -> None:
     problem = dense_problem(10.0)
