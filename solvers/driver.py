@@ -67,7 +67,8 @@ def solve(
         Stopping tolerance on the KKT conditions, or on the gap: see ``SOLVERS[name].promise``.
     time_limit : float, optional
         CPU seconds of this thread, or elapsed seconds if the examples are on a cluster; precise to about 0.1
-        s. Peers, which run in one call, are not stopped.
+        s, and for linear solvers to up to two passes over the examples. Peers, which run in one call, are not
+        stopped.
     memory_limit_mb : float, optional
         Limit on the matrix that chunking stores, in MB of 2^20 bytes, counted at 4 bytes per entry of the
         sub-problem's square. It also holds for the matrix of ``lsvm`` and the differences that

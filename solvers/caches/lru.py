@@ -2,8 +2,8 @@
 
 Writing to memory that is not in the processor's own caches takes longer than recomputing a cheap row. A cache
 of cheap rows therefore starts at 2 MB, about the size of a core's own cache. It doubles, up to its limit, as
-long as enough misses would have been hits in a cache of twice the size: one call in ten, and beyond 16 MB,
-where its rows have to come from main memory, every second one.
+long as enough misses would have been hits in a cache of the largest size: one call in ten, and beyond 16 MB,
+where its rows have to come from main memory, one in five.
 
 Other rows are worth reading from main memory, but pages new from the system are slow to write. Their cache
 starts at 256 MB, and doubles at one such miss in ten calls; see :mod:`svmrepro.solvers.caches.reused_memory`.
@@ -43,7 +43,7 @@ class Counts:
     slots: int  # slots in the ring
     calls: int
     checked: int  # calls at the last check of the size
-    near_misses: int  # misses since then that would be hits in a cache of twice the size
+    near_misses: int  # misses since then that would be hits in a cache of the largest size
     worth_far: int  # beyond ``_NEAR_BYTES``, double if more than one call in this many is one of these
 
 

@@ -120,7 +120,8 @@ def certify(
         With multipliers ``alpha``, shape (n,); or, if its promise is a gap, with ``weights``. In that case
         the lower bound comes from its multipliers or ``witness`` if it has them, else from a search.
     gram : ndarray of float64, shape (n, n), or GramMatrix, optional
-        The problem's :func:`gram_matrix`, computed once to judge several solutions on the same examples.
+        The problem's :func:`gram_matrix`, computed once to judge several solutions on the same examples. It
+        saves time for a Gaussian kernel, if all examples are judged; other certificates do not use it.
     sample : int, optional
         Check the KKT conditions at this many examples. By default all are checked; above 5e10 kernel values,
         20,000. A linear kernel is quick to check, so all examples always are.
