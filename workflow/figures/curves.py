@@ -41,6 +41,7 @@ from svmrepro.workflow.figures.style import (
     pairs_of_dots,
     whiskers,
 )
+from svmrepro.workflow.journal.journal_line import STOPPED
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 
@@ -67,9 +68,6 @@ BELOW = "below the axis"
 PAPER_POINTS = "the paper's seconds"
 PAPER_CHOICE = "the paper's choice"
 """Labels of the paper's own points, which are hollow."""
-
-LIMITS = ("time limit", "its cap")
-"""Words of the reasons of runs that were stopped."""
 
 NEAR = 10
 """Omitted sets are drawn up to this many times the largest size that was run."""
@@ -385,7 +383,7 @@ def _notes(results: Results, artefact: Artefact, missing: Mapping[str, str]) -> 
             for name in _names(artefact, panel)
             if not _untested(results, name, quantity)
             for group in by_place(results, name, label).values()
-            if any(limit in group.reason for limit in LIMITS)
+            if group.reason and any(run.status in STOPPED - {"memory_limit"} for run in group.runs)
         ]
         if quantity.get("best"):
             chosen |= bool(stopped)
