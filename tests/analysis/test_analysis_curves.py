@@ -150,8 +150,6 @@ def test_a_figure_has_a_line_a_set_and_tells_who_is_missing(tmp_path):
     points = curve(found, "set-best", "svmperf", "n", {"best": True})
     assert [*zip(chosen.get_xdata(), chosen.get_ydata(), strict=True)] == [(p.x, p.at) for p in points]
     assert legend.get_title().get_text() == "Gone: not run: data not available"
-    with pytest.raises(StepError, match="x: one of n, C_total, eps expected"):
-        curves.build(found, artefact(panels=panels, x="gamma"))
 
 
 def test_a_figure_tells_what_is_left_out_and_what_has_no_test_part():

@@ -81,6 +81,18 @@ class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
+class Quantity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a curve shows, see :mod:`svmrepro.workflow.analysis.curves`."""
+
+    of: str = "cpu_seconds"
+    minus: str | None = None
+    minus_at: Number | None = None
+    over: str | None = None
+    over_at: Number | None = None
+    short_of: str | None = None
+    best: bool = False
+
+
 @dataclass(frozen=True)
 class Grid:
     """Values of C and gamma, ascending; a run solves the problems of all combinations."""

@@ -22,7 +22,6 @@ from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, 
 from svmrepro.workflow.analysis.printed_numbers import OPTIMA, TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.axes import powers_of_ten
 from svmrepro.workflow.figures.style import (
     BLUE,
@@ -89,8 +88,6 @@ def build(results: Results, artefact: Artefact) -> Figure:
     panels: Sequence[Mapping[str, Any]] = artefact.settings["panels"]
     several, chosen = len(panels) > 1, [panel for panel in panels if panel.get("y", {}).get("best")]
     x = artefact.settings.get("x", "n")
-    if x not in AXES:
-        raise StepError(f"artefact '{artefact.name}': x: one of {', '.join(AXES)} expected")
     count = len(panels) + bool(chosen)
     lines, columns = (1, count) if count <= 4 else (2, math.ceil(count / 2))
     height = (3.5 if several else 3.7) if lines == 1 else 6.0
