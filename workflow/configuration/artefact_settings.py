@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, defstruct
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from svmrepro.datasets.input_checks import pattern
 from svmrepro.workflow.configuration.model import Number, Quantity
 from svmrepro.workflow.configuration.settings import (
@@ -27,9 +28,9 @@ class PanelSettings(FileSection):
 
     contender: Name
     title: str = ""
-    guide: Number | None = None
+    guide: Number | UnsetType = UNSET
     suffix: str = ""
-    y: Quantity | None = None
+    y: Quantity | UnsetType = UNSET
 
 
 class ExampleSettings(FileSection):
@@ -77,8 +78,8 @@ _KINDS: Mapping[str, Sequence[tuple[str, Any] | tuple[str, Any, Any]]] = {
     "curves": [
         ("panels", Annotated[list[PanelSettings], _SOME]),
         ("x", Literal["n", "C_total", "eps"], "n"),
-        *(("y", Quantity | None, None), ("label", str, ""), ("scale", Literal["log", "linear"], "log")),
-        ("floor", Number | None, None),
+        *(("y", Quantity, Quantity()), ("label", str, ""), ("scale", Literal["log", "linear"], "log")),
+        ("floor", Number, -math.inf),
     ],
     "working-sets": [("contenders", Names), ("sets", Annotated[tuple[Count, ...], _SOME])],
     "path": [("example", ExampleSettings), ("solvers", _Solvers)],

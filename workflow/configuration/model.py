@@ -92,6 +92,16 @@ class Quantity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     short_of: str | None = None
     best: bool = False
 
+    @property
+    def rival(self) -> str | None:
+        """The contender compared with; None: another value of its own, or nothing."""
+        return self.minus or self.over or self.short_of
+
+    @property
+    def divides(self) -> bool:
+        """Whether it is a quotient."""
+        return self.over is not None or self.over_at is not None
+
 
 @dataclass(frozen=True)
 class Grid:
