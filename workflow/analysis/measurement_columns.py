@@ -138,6 +138,23 @@ FIELDS = {
     "machine.memory_bytes": Field("memory of the machine", "bytes", type=INTEGER),
 }
 
+LABELS = {
+    "cpu_seconds": "CPU seconds",
+    "iterations": "iterations",
+    "kernel_evaluations": "kernel evaluations",
+    "work": "counted work",
+    "certificate.dual": "dual objective",
+    "certificate.relaxed": "lower bound of the planes",
+    "certificate.gap": "duality gap",
+    "certificate.max_violation": "KKT violation",
+    "certificate.n_nonbound": "non-bound support vectors",
+    "certificate.n_bound": "bound support vectors",
+    "peak_memory_bytes": "peak memory, bytes",
+    "noise.steal": "taken by the hypervisor, share",
+    "noise.frequency_mhz": "frequency, MHz",
+}
+"""Column -> its name in comparisons and on the result site; ``work`` is the sum of its terms."""
+
 
 def field_of(column: str) -> Field | None:
     """Return the description of a column: its own, or that of the nearest key above it; None if unknown."""

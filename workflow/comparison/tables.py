@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from svmrepro.workflow.analysis.measurement_columns import LABELS
 from svmrepro.workflow.analysis.results import short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
 from svmrepro.workflow.comparison.compared_run import ComparedRun
@@ -212,11 +213,11 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column("contender", "contender", prose=True),
         Column("pairs", "pairs"),
         Column("verdict", "counts", prose=True),
-        *(Column(_key(name), shown, group="this run over the other") for name, shown in NAMES.items()),
+        *(Column(_key(name), LABELS[name], group="this run over the other") for name in NAMES),
         Column("detail", "detail", prose=True, shown=False),
         *(
-            Column(f"{_key(name)}_{side}", f"{shown}, {side}", shown=False)
-            for name, shown in NAMES.items()
+            Column(f"{_key(name)}_{side}", f"{LABELS[name]}, {side}", shown=False)
+            for name in NAMES
             for side in (HERE, THERE)
         ),
     ]
