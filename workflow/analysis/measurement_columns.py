@@ -155,6 +155,25 @@ LABELS = {
 }
 """Column -> its name in comparisons and on the result site; ``work`` is the sum of its terms."""
 
+MACHINE_IDENTITY = ("cpu", "cpu_id", "blas", "python")
+"""Fields of a machine's record that define "same hardware and lock", with the libraries' versions."""
+
+_MACHINE_LABELS = {
+    "cpu": "processor",
+    "cpu_id": "kind of processor: family, model, stepping, instruction sets",
+    "threads": "hardware threads",
+    "memory_bytes": "memory",
+    "os": "system",
+    "python": "Python",
+    "blas": "BLAS",
+    "commit": "commit of this project",
+}
+
+
+def machine_label(name: str) -> str:
+    """Return the words for a field of a machine's record; ``versions.<package>`` is named by the package."""
+    return _MACHINE_LABELS.get(name, name.removeprefix("versions."))
+
 
 def field_of(column: str) -> Field | None:
     """Return the description of a column: its own, or that of the nearest key above it; None if unknown."""

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from svmrepro.workflow.analysis.measurement_columns import MACHINE_IDENTITY
 from svmrepro.workflow.analysis.runs import LOWER_BOUNDS, UNREPORTED, WORK_TERMS, MeasuredRun, Runs
 from svmrepro.workflow.journal.journal_line import LIMITS, OPTIMAL
 from svmrepro.workflow.judgement.claims import FAILS, HELD, STAND_IN, STAND_IN_FAILS, TOO_SMALL, UNDECIDED
@@ -135,12 +136,11 @@ def machine_identity(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
     Empty if there are no machine records, or if they differ in any of these.
     """
-    names = ("cpu", "cpu_id", "blas", "python")
     identities = {
         tuple(
             (f"machine.{name}", text)
             for name, text in record.items()
-            if name in names or (name.startswith("versions.") and not name.endswith(".svmrepro"))
+            if name in MACHINE_IDENTITY or (name.startswith("versions.") and not name.endswith(".svmrepro"))
         )
         for record in records
     }
