@@ -1,6 +1,6 @@
 """Curves over n, C or eps: the points of one contender on one experiment.
 
-A *quantity* is a mapping of the YAML:
+A `Quantity` says what is shown of the runs:
 
 ``of``
     A column of the measurements (``iterations``, ``cpu_seconds``), or ``performance``: the experiment's first
@@ -24,12 +24,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from svmrepro.workflow.analysis.fits import scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.run_pairs import pairs, processes
 from svmrepro.workflow.analysis.runs import CPU, Group
+from svmrepro.workflow.configuration.model import Quantity
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.statistics import (
     Fit,
@@ -42,9 +42,6 @@ from svmrepro.workflow.statistics import (
 
 AXES = {"n": "training examples", "C_total": "C (n times the bound of a multiplier)", "eps": "ε"}
 """Parameter -> axis label."""
-
-KEYS = frozenset({"of", "minus", "minus_at", "over", "over_at", "short_of", "best"})
-"""The keys of a quantity."""
 
 PERFORMANCE = "performance"
 
@@ -66,9 +63,7 @@ class Point:
     flagged: bool = False  # whether y rests on seconds of flagged runs alone
 
 
-def curve(
-    results: Results, experiment: str, contender: str, x: str, quantity: Mapping[str, Any]
-) -> list[Point]:
+def curve(results: Results, experiment: str, contender: str, x: str, quantity: Quantity) -> list[Point]:
     """Return the measured points of a curve, in ascending order.
 
     ``x`` is the parameter: n, or the experiment's axis; ``quantity`` is described in the module docstring.
@@ -78,18 +73,18 @@ def curve(
     if x not in ("n", axis):
         raise StepError(f"experiment '{experiment}' has no axis '{x}'")
     groups = by_place(results, experiment, contender)
-    rival = next((quantity[key] for key in ("minus", "over", "short_of") if key in quantity), contender)
+    rival = quantity.rival or contender
     others = groups if rival == contender else by_place(results, experiment, rival)
-    column = _column(results, experiment, quantity)
+    column = _column(results, experiment, quantity.of)
     places = [place for place, group in groups.items() if group.solved]
-    if quantity.get("best"):
-        places = _best(groups, places, _column(results, experiment, {"of": PERFORMANCE}))
+    if quantity.best:
+        places = _best(groups, places, _column(results, experiment, PERFORMANCE))
     elif x == "n":
         places = [place for place in places if place[1] is None]
     else:
         places = [place for place in places if place[0] == places[-1][0]]
     # A single pair of seconds borrows the scatter of all repeats, as a ratio over n does.
-    seconds = column == CPU and quantity.keys() & {"over", "over_at"}
+    seconds = column == CPU and quantity.divides
     scatter = scatter_of_repeats(results.runs, results.experiment(experiment)) if seconds else None
     found: dict[float, Point] = {}
     for n, point in places:
@@ -108,7 +103,7 @@ def one_example(results: Results, experiment: str) -> float | None:
     Each performance is a whole number of examples, divided by how many count: all of them, or for the
     precision/recall break-even point the positive ones. Their number is the common denominator.
     """
-    column = _column(results, experiment, {"of": PERFORMANCE})
+    column = _column(results, experiment, PERFORMANCE)
     values = {
         value
         for run in results.runs.runs
@@ -160,14 +155,14 @@ def _best(groups: Mapping[Place, Group], places: list[Place], column: str) -> li
 
 
 def _value(
-    own: Group, other: Group | None, column: str, quantity: Mapping[str, Any], scatter: Scatter | None
+    own: Group, other: Group | None, column: str, quantity: Quantity, scatter: Scatter | None
 ) -> Interval | None:
     """Return a quantity of runs, relative to others where it asks for that; None if not measured."""
-    unit = 100 if quantity.get("of") == PERFORMANCE else 1
-    if "short_of" in quantity and other is not None:
+    unit = 100 if quantity.of == PERFORMANCE else 1
+    if quantity.short_of and other is not None:
         relaxed, primal = own.median("certificate.relaxed"), other.median("certificate.primal")
         return Interval.exact((primal - relaxed) / primal) if relaxed is not None and primal else None
-    if ("over" in quantity or "over_at" in quantity) and other is not None:
+    if quantity.divides and other is not None:
         above, below = pairs(own, other, column)
         if not above:
             return None
@@ -179,30 +174,25 @@ def _value(
     return None if first is None or second is None else Interval.exact(unit * (first - second))
 
 
-def _timed(
-    own: Group, other: Group | None, column: str, quantity: Mapping[str, Any]
-) -> tuple[float, ...] | None:
+def _timed(own: Group, other: Group | None, column: str, quantity: Quantity) -> tuple[float, ...] | None:
     """Return the single values of a median of seconds, or of their ratios; None for other quantities."""
-    if column != CPU or quantity.keys() & {"minus", "minus_at", "short_of"}:
+    if column != CPU or not (other is None or quantity.divides):
         return None
     if other is None:
         return tuple(own.values(CPU))
     return tuple(a / b for a, b in zip(*pairs(own, other, CPU), strict=True))
 
 
-def _other(others: Mapping[Place, Group], place: Place, quantity: Mapping[str, Any]) -> Group | None:
+def _other(others: Mapping[Place, Group], place: Place, quantity: Quantity) -> Group | None:
     """Return the runs that a quantity compares with at one place; None if there is no comparison."""
-    if quantity.keys() & {"minus", "over", "short_of"}:
+    if quantity.rival:
         return others.get(place, Group(()))
-    for key in ("minus_at", "over_at"):
-        if key in quantity:
-            return others.get((place[0], float(quantity[key])), Group(()))
-    return None
+    at = quantity.over_at if quantity.minus_at is None else quantity.minus_at
+    return None if at is None else others.get((place[0], float(at)), Group(()))
 
 
-def _column(results: Results, experiment: str, quantity: Mapping[str, Any]) -> str:
-    """Return the measurements' column that a quantity refers to."""
-    of = str(quantity.get("of", CPU))
+def _column(results: Results, experiment: str, of: str) -> str:
+    """Return the measurements' column that a quantity is ``of``."""
     if of != PERFORMANCE:
         return of
     measures = results.experiment(experiment).measures

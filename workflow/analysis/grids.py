@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
+from svmrepro.workflow.journal.journal_line import OPTIMAL
 
 Place = tuple[float, float]
 """gamma and C."""
@@ -25,7 +26,7 @@ def cells(run: MeasuredRun) -> Mapping[Place, SolvedCell]:
     """Return the cells of a run, in the order in which they were solved; empty if it was not made."""
     return {
         (each["gamma"], each["C"]): SolvedCell(
-            each["status"] == "optimal", float(each["cpu_seconds"]), int(each["iterations"])
+            each["status"] == OPTIMAL, float(each["cpu_seconds"]), int(each["iterations"])
         )
         for each in json.loads(run.fields.get("info.cells") or "[]")
     }

@@ -138,6 +138,42 @@ FIELDS = {
     "machine.memory_bytes": Field("memory of the machine", "bytes", type=INTEGER),
 }
 
+LABELS = {
+    "cpu_seconds": "CPU seconds",
+    "iterations": "iterations",
+    "kernel_evaluations": "kernel evaluations",
+    "work": "counted work",
+    "certificate.dual": "dual objective",
+    "certificate.relaxed": "lower bound of the planes",
+    "certificate.gap": "duality gap",
+    "certificate.max_violation": "KKT violation",
+    "certificate.n_nonbound": "non-bound support vectors",
+    "certificate.n_bound": "bound support vectors",
+    "peak_memory_bytes": "peak memory, bytes",
+    "noise.steal": "taken by the hypervisor, share",
+    "noise.frequency_mhz": "frequency, MHz",
+}
+"""Column -> its name in comparisons and on the result site; ``work`` is the sum of its terms."""
+
+MACHINE_IDENTITY = ("cpu", "cpu_id", "blas", "python")
+"""Fields of a machine's record that define "same hardware and lock", with the libraries' versions."""
+
+_MACHINE_LABELS = {
+    "cpu": "processor",
+    "cpu_id": "kind of processor: family, model, stepping, instruction sets",
+    "threads": "hardware threads",
+    "memory_bytes": "memory",
+    "os": "system",
+    "python": "Python",
+    "blas": "BLAS",
+    "commit": "commit of this project",
+}
+
+
+def machine_label(name: str) -> str:
+    """Return the words for a field of a machine's record; ``versions.<package>`` is named by the package."""
+    return _MACHINE_LABELS.get(name, name.removeprefix("versions."))
+
 
 def field_of(column: str) -> Field | None:
     """Return the description of a column: its own, or that of the nearest key above it; None if unknown."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.journal.journal_line import DID_NOT_STOP
+from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, OPTIMAL
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
 
@@ -97,7 +97,7 @@ class MeasuredRun:
     @cached_property
     def solved(self) -> bool:
         """Whether the run ended at an optimum confirmed by its certificate."""
-        return self.status == "optimal" and self.fields.get("certificate.passed", "").lower() in ("true", "1")
+        return self.status == OPTIMAL and self.fields.get("certificate.passed", "").lower() in ("true", "1")
 
     @cached_property
     def pair(self) -> tuple[str, str, str]:
@@ -253,7 +253,7 @@ class Group:
             return f"stopped: time limit of {'?' if limit is None else f'{limit:g}'} s"
         if run.status == "iteration_limit":
             return said or "stopped: iteration limit"
-        if run.status in ("uncertified", "optimal"):
+        if run.status in ("uncertified", OPTIMAL):
             return "no timing: certificate failed"
         return f"failed: {said or run.status}"
 

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from svmrepro.workflow.analysis.measurement_columns import LABELS
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
@@ -21,12 +22,8 @@ from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, Look, bar, entry
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import median_interval
 
-COUNT_MARKS = {
-    "iterations": (0.25, "iterations"),
-    "kernel_evaluations": (0.0, "kernel evaluations"),
-    WORK: (-0.25, "work"),
-}
-"""Count -> height of its mark above the contender's line, name."""
+COUNT_MARKS = {"iterations": 0.25, "kernel_evaluations": 0.0, WORK: -0.25}
+"""Count -> height of its mark above the contender's line."""
 
 NARROWEST = 0.02
 """Minimum range of the axis of counts on either side of 1; smaller differences cannot be seen."""
@@ -103,7 +100,7 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     reach = max(1.1 * max(map(_off, found.values())), NARROWEST)
     stripes(axes, range(len(found) - 1, -1, -2))
     for place, counts in enumerate(found.values()):
-        for look, (name, (height, _)) in zip(LOOKS, COUNT_MARKS.items(), strict=False):
+        for look, (name, height) in zip(LOOKS, COUNT_MARKS.items(), strict=False):
             if name in counts:
                 _range(axes, counts[name], len(found) - 1 - place + height, look)
     axes.axvline(1.0, color=GHOST, linewidth=0.8, zorder=1)
@@ -119,8 +116,8 @@ def _bars(axes: Axes, found: dict[str, dict[str, list[float]]]) -> None:
     axes.tick_params(axis="y", length=0)
     axes.grid(True, axis="x")
     handles = [
-        entry(shown, look, linestyle="-", markersize=3.5, linewidth=1.1)
-        for look, (_, shown) in zip(LOOKS, COUNT_MARKS.values(), strict=False)
+        entry(LABELS[name], look, linestyle="-", markersize=3.5, linewidth=1.1)
+        for look, name in zip(LOOKS, COUNT_MARKS, strict=False)
     ]
     axes.figure.legend(handles=handles, loc="outside lower right", ncols=3, handlelength=1.6)
 

@@ -37,16 +37,11 @@ UNCHANGED, CHANGED, ALONE, UNJUDGED = "same", "changed", "in one run only", "in 
 UNSOLVED, SETTINGS, OTHER_DATA = "not solved in both", "other settings", "other data"
 """Why a row that both runs have is not compared."""
 
-NAMES = {
-    "certificate.dual": "dual objective",
-    "certificate.relaxed": "lower bound of the planes",
-    "certificate.n_nonbound": "non-bound support vectors",
-    "certificate.n_bound": "bound support vectors",
-    "iterations": "iterations",
-    "kernel_evaluations": "kernel evaluations",
-    WORK: "counted work",
-}
-"""Numbers shown for each row; the terms of the counted work are summed."""
+NAMES = (
+    *("certificate.dual", "certificate.relaxed", "certificate.n_nonbound", "certificate.n_bound"),
+    *("iterations", "kernel_evaluations", WORK),
+)
+"""Columns shown for each row; the terms of the counted work are summed."""
 
 RowKey = tuple[str, str, int, str, str]
 """Paper, experiment, n, contender, and point on the experiment's axis ("" without an axis)."""
@@ -63,7 +58,7 @@ class MatchedRow:
     pairs: int  # seeds compared
     verdict: str  # one of the verdicts above
     detail: str  # what differs; "" if nothing does
-    values: Mapping[str, tuple[Sequence[float], Sequence[float]]]  # by key of `NAMES`; here, there
+    values: Mapping[str, tuple[Sequence[float], Sequence[float]]]  # by name of `NAMES`; here, there
 
     def ratio(self, name: str) -> Interval | None:
         """Return the median ratio here / there over the pairs, exact for a single pair; None if undefined."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from svmrepro.workflow.analysis.measurement_columns import LABELS, MACHINE_IDENTITY, machine_label
 from svmrepro.workflow.analysis.results import short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
 from svmrepro.workflow.comparison.compared_run import ComparedRun
@@ -43,14 +44,6 @@ ROWS = (SAME, CLOSE, ELSEWHERE, DIFFERS, UNSOLVED, SETTINGS, OTHER_DATA)
 """Verdicts on rows, in the order of the summary."""
 
 HEADERS = {CPU: "CPU seconds", WORK: "counted work"}
-
-MACHINE = {
-    "cpu": "processor",
-    "cpu_id": "kind of processor: family, model, stepping, instruction sets",
-    "blas": "BLAS",
-    "python": "Python",
-}
-"""Field of a machine's record -> its name in the table; ``versions.<package>`` is named by the package."""
 
 MOST_NAMED = 6
 
@@ -91,13 +84,13 @@ def about(pair: PairedRuns) -> Table:
 
 
 def _machines(side: ComparedRun) -> dict[str, set[str]]:
-    """Return what a run's machines were, by the names of `MACHINE` and of the packages."""
+    """Return what a run's machines were, by the words for the fields of their records."""
     found: dict[str, set[str]] = {}
     names = dict.fromkeys(name for each in side.machines for name in sorted(each))
     packages = [name for name in names if name.startswith("versions.") and name != "versions.svmrepro"]
-    for name in (*MACHINE, *packages):
+    for name in (*MACHINE_IDENTITY, *packages):
         if values := {each[name] for each in side.machines if each.get(name)}:
-            found[MACHINE.get(name, name.removeprefix("versions."))] = values
+            found[machine_label(name)] = values
     return found
 
 
@@ -212,11 +205,11 @@ def measurements(pair: PairedRuns, papers: Sequence[str]) -> Table:
         Column("contender", "contender", prose=True),
         Column("pairs", "pairs"),
         Column("verdict", "counts", prose=True),
-        *(Column(_key(name), shown, group="this run over the other") for name, shown in NAMES.items()),
+        *(Column(_key(name), LABELS[name], group="this run over the other") for name in NAMES),
         Column("detail", "detail", prose=True, shown=False),
         *(
-            Column(f"{_key(name)}_{side}", f"{shown}, {side}", shown=False)
-            for name, shown in NAMES.items()
+            Column(f"{_key(name)}_{side}", f"{LABELS[name]}, {side}", shown=False)
+            for name in NAMES
             for side in (HERE, THERE)
         ),
     ]

@@ -11,6 +11,7 @@ _resolve           turns the files into records
 plain_yaml         reads YAML as plain data
 typed_data         converts plain data of records and claims to types; light, since every step loads it
 artefact_kinds     kinds of tables and figures, and the functions that build them
+artefact_settings  the settings of each kind
 contender_options  the options of a contender, set or default
 needs              the data sets and compiled code that a configuration needs
 jobs               the problems of an experiment, and the jobs that measure them: which ones there are

@@ -14,10 +14,12 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, to_builtins
 from svmrepro import datasets
-from svmrepro.datasets.input_checks import Fault, check_known, shown, under
+from svmrepro.datasets.input_checks import Fault, check_known, convert, shown, under
 from svmrepro.solvers import MEASURES, SOLVERS, STORAGES, Kernel, user_functions
 from svmrepro.solvers.user_functions import UserSolverError
 from svmrepro.workflow.configuration._layers import Layers
+from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
+from svmrepro.workflow.configuration.artefact_settings import settings_of
 from svmrepro.workflow.configuration.callers_folder import expanded
 from svmrepro.workflow.configuration.model import (
     DEFAULT_SCALE,
@@ -477,6 +479,9 @@ def _artefacts(
     for name, entry in entries.items():
         if entry.kind == "claims" and name != "claims":
             raise Fault(("artefacts", name), "a table of claims has the name 'claims', by which it is found")
+        if entry.kind in ARTEFACT_KINDS[entry.form]:  # the builder refuses other kinds
+            with under("artefacts", name):
+                convert(contents[name], settings_of(entry.kind))
         single = entry.experiment is not UNSET
         named = (given(entry.experiment, ""),) if single else given(entry.experiments, ())
         for experiment in named:

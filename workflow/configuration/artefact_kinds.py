@@ -1,8 +1,9 @@
 """Kinds of tables and figures: the ``kind`` in an artefact's entry, and the function that builds it.
 
-To add a kind, write a module with a :class:`Builder`, add a line to `TABLES` or `FIGURES` below, and an
-explanation for the report, ``workflow/report/<kind>.rst``. Modules are listed by name and imported only when
-needed. A change in one kind then remakes only that kind, and no step loads the others.
+To add a kind, write a module with a :class:`Builder`, add a line to `TABLES` or `FIGURES` below, the types of
+its settings to `artefact_settings`, and an explanation for the report, ``workflow/report/<kind>.rst``.
+Modules are listed by name and imported only when needed. A change in one kind then remakes only that kind,
+and no step loads the others.
 """
 
 from __future__ import annotations
@@ -35,8 +36,7 @@ class Builder(Protocol):
             Measurements, fits, ratios and the paper's numbers for ``artefact.experiments``. They may be
             incomplete: without data, an experiment still gives a table or figure that says why.
         artefact : Artefact
-            Title, caption, experiments and settings. An invalid setting raises a StepError that names the
-            artefact and the setting.
+            Title, caption, experiments and settings, which `artefact_settings` has checked.
 
         Returns
         -------

@@ -81,6 +81,28 @@ class HeldOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
+class Quantity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a curve shows, see :mod:`svmrepro.workflow.analysis.curves`."""
+
+    of: str = "cpu_seconds"
+    minus: str | None = None
+    minus_at: Number | None = None
+    over: str | None = None
+    over_at: Number | None = None
+    short_of: str | None = None
+    best: bool = False
+
+    @property
+    def rival(self) -> str | None:
+        """The contender compared with; None: another value of its own, or nothing."""
+        return self.minus or self.over or self.short_of
+
+    @property
+    def divides(self) -> bool:
+        """Whether it is a quotient."""
+        return self.over is not None or self.over_at is not None
+
+
 @dataclass(frozen=True)
 class Grid:
     """Values of C and gamma, ascending; a run solves the problems of all combinations."""

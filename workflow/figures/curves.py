@@ -21,8 +21,7 @@ from matplotlib.transforms import offset_copy
 from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, by_place, curve, one_example
 from svmrepro.workflow.analysis.printed_numbers import OPTIMA, TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
-from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.configuration.model import Artefact, Quantity
 from svmrepro.workflow.figures.axes import powers_of_ten
 from svmrepro.workflow.figures.style import (
     BLUE,
@@ -41,6 +40,7 @@ from svmrepro.workflow.figures.style import (
     pairs_of_dots,
     whiskers,
 )
+from svmrepro.workflow.journal.journal_line import STOPPED
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 
@@ -68,9 +68,6 @@ PAPER_POINTS = "the paper's seconds"
 PAPER_CHOICE = "the paper's choice"
 """Labels of the paper's own points, which are hollow."""
 
-LIMITS = ("time limit", "its cap")
-"""Words of the reasons of runs that were stopped."""
-
 NEAR = 10
 """Omitted sets are drawn up to this many times the largest size that was run."""
 
@@ -89,10 +86,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axis with the value.
     """
     panels: Sequence[Mapping[str, Any]] = artefact.settings["panels"]
-    several, chosen = len(panels) > 1, [panel for panel in panels if panel.get("y", {}).get("best")]
+    several, chosen = len(panels) > 1, [panel for panel in panels if _quantity(artefact, panel).best]
     x = artefact.settings.get("x", "n")
-    if x not in AXES:
-        raise StepError(f"artefact '{artefact.name}': x: one of {', '.join(AXES)} expected")
     count = len(panels) + bool(chosen)
     lines, columns = (1, count) if count <= 4 else (2, math.ceil(count / 2))
     height = (3.5 if several else 3.7) if lines == 1 else 6.0
@@ -163,7 +158,7 @@ def draw(
     axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any], x: str
 ) -> dict[str, Line2D]:
     """Draw one panel; return a legend entry for each experiment with a point in it."""
-    quantity = panel.get("y", artefact.settings.get("y", {}))
+    quantity = _quantity(artefact, panel)
     names = [name for name in _names(artefact, panel) if not _untested(results, name, quantity)]
     lines = {name: curve(results, name, panel["contender"], x, quantity) for name in names}
     lines = {name: points for name, points in lines.items() if points}
@@ -207,7 +202,7 @@ def draw(
 def _choice(axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str, Any]) -> None:
     """Draw the value of the axis that was chosen for each size, one line per data set; the paper's hollow."""
     for name in _names(artefact, panel):
-        points = curve(results, name, panel["contender"], "n", panel["y"])
+        points = curve(results, name, panel["contender"], "n", _quantity(artefact, panel))
         look = _look(results, name)
         drawn: dict[str, Any] = {"linestyle": look.line, "markersize": 3.2, "linewidth": 0.9}
         at = {point.x: point.at for point in points if point.at is not None}
@@ -234,15 +229,15 @@ def _above(points: Mapping[float, Interval], floor: float | None) -> list[dict[f
     return [part for part in parts if part]
 
 
-def _label(results: Results, name: str, points: Sequence[Point], quantity: Mapping[str, Any], x: str) -> str:
+def _label(results: Results, name: str, points: Sequence[Point], quantity: Quantity, x: str) -> str:
     """Return the legend label of a curve: its data set; over an axis, the numbers of examples and C too."""
     experiment = results.experiment(name)
     label = experiment.title
-    if experiment.axis is not None and not quantity.get("best"):
+    if experiment.axis is not None and not quantity.best:
         label += f", n = {points[-1].n:,}"
         if x != "C_total":
             label += f", C = {experiment.bound(points[-1].n) * points[-1].n:,.10g}"
-    if quantity.get("of") == PERFORMANCE and (step := one_example(results, name)) is not None:
+    if quantity.of == PERFORMANCE and (step := one_example(results, name)) is not None:
         label += f" (1 example: {significant(step, 2)})"
     return label
 
@@ -309,6 +304,11 @@ def _below(axes: Axes, floor: float, lines: Iterable[tuple[Sequence[Point], Any]
             )  # fmt: skip
 
 
+def _quantity(artefact: Artefact, panel: Mapping[str, Any]) -> Quantity:
+    """Return what a panel shows: its own quantity, or that of all panels."""
+    return Quantity(**panel.get("y", artefact.settings.get("y", {})))
+
+
 def _names(artefact: Artefact, panel: Mapping[str, Any]) -> list[str]:
     """Return the experiments of a panel: those with its suffix, or with the suffix of no panel."""
     if suffix := panel.get("suffix", ""):
@@ -349,14 +349,14 @@ def _guide(axes: Axes, points: Sequence[Point], exponent: float) -> None:
     axes.plot(ends, law, color=GHOST, linestyle=DOTTED, linewidth=1.4, zorder=1)
 
 
-def _untested(results: Results, name: str, quantity: Mapping[str, Any]) -> bool:
+def _untested(results: Results, name: str, quantity: Quantity) -> bool:
     """Whether a panel shows performances, and an experiment has none."""
-    return quantity.get("of") == PERFORMANCE and not results.experiment(name).measures
+    return quantity.of == PERFORMANCE and not results.experiment(name).measures
 
 
 def _absent(results: Results, artefact: Artefact, panel: Mapping[str, Any], name: str) -> str:
     """Return in a few words why a data set has no line in a panel."""
-    if _untested(results, name, panel.get("y", artefact.settings.get("y", {}))):
+    if _untested(results, name, _quantity(artefact, panel)):
         return "has no test part"
     if not results.runs.sizes(name):
         return "not part of this run"
@@ -377,22 +377,21 @@ def _notes(results: Results, artefact: Artefact, missing: Mapping[str, str]) -> 
     ended: dict[str, None] = {}
     chosen = False
     for panel in artefact.settings["panels"]:
-        quantity = panel.get("y", artefact.settings.get("y", {}))
-        rivals = [quantity[key] for key in ("minus", "over", "short_of") if key in quantity]
+        quantity = _quantity(artefact, panel)
         stopped = [
             label
-            for label in (panel["contender"], *rivals)
+            for label in filter(None, (panel["contender"], quantity.rival))
             for name in _names(artefact, panel)
             if not _untested(results, name, quantity)
             for group in by_place(results, name, label).values()
-            if any(limit in group.reason for limit in LIMITS)
+            if group.reason and any(run.status in STOPPED - {"memory_limit"} for run in group.runs)
         ]
-        if quantity.get("best"):
+        if quantity.best:
             chosen |= bool(stopped)
         else:
-            optimum = quantity.get("short_of")
             said = (
-                "the solver for the optimum" if label == optimum else display_name(label) for label in stopped
+                "the solver for the optimum" if label == quantity.short_of else display_name(label)
+                for label in stopped
             )
             ended |= dict.fromkeys(said)
     notes += [f"Lines end where {' and '.join(ended)} passed a limit of time or steps."] * bool(ended)

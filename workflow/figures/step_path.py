@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import GUIDE
 from svmrepro.workflow.figures.style import COLUMN, GHOST, PAGE, Look, contender_looks, entry, new_figure
 from svmrepro.workflow.number_text import plural
@@ -111,8 +110,6 @@ def read_example(settings: Mapping[str, Any]) -> Example:
     example = settings["example"]
     X = np.array(example["points"], dtype=np.float64)
     y = np.array(example["labels"], dtype=np.float64)
-    if X.ndim != 2 or len(X) != 3 or y.shape != (3,):
-        raise StepError("example: three points and three labels are needed")
     problem = Problem(X, y, float(example["C"]), Kernel("linear"), storage="dense")
     return Example(problem, y, X @ X.T)
 

@@ -22,7 +22,7 @@ from svmrepro.workflow.errors import StepError, writing
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
-from svmrepro.workflow.journal.journal_line import read_lines
+from svmrepro.workflow.journal.journal_line import OPTIMAL, read_lines
 from svmrepro.workflow.journal.own_solvers import failures
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
@@ -176,7 +176,7 @@ def _nothing_solved(config: Config) -> dict[str, bool]:
     """Return a line, as `failures` does, if no solver solved anything."""
     for experiment in config.experiments:
         for file in paths.job_files(config, experiment.paper, experiment.name):
-            if any(line["status"] == "optimal" for line in read_lines(file)):
+            if any(line["status"] == OPTIMAL for line in read_lines(file)):
                 return {}
     return {"no solver solved anything": True}
 

@@ -28,12 +28,16 @@ Status = Literal[
     "optimal", "time_limit", "memory_limit", "iteration_limit", "not_run", "uncertified", "error"
 ]
 STATUSES: frozenset[str] = frozenset(get_args(Status))
+OPTIMAL: Status = "optimal"
 
 #: Statuses that are not repeated, because another repeat would end in the same way.
-FINAL = STATUSES - {"optimal"}
+FINAL = STATUSES - {OPTIMAL}
 
 #: Statuses after which larger problems are skipped.
 LIMITS = frozenset({"time_limit", "memory_limit"})
+
+#: Statuses of runs that a limit stopped.
+STOPPED = LIMITS | {"iteration_limit"}
 
 #: Beginning of the reason of a run that was ended from outside; its status is ``time_limit``.
 DID_NOT_STOP = "did not stop at its limit of"

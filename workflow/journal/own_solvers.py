@@ -8,7 +8,7 @@ from typing import Any
 
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow.configuration import Config, Experiment, paths
-from svmrepro.workflow.journal.journal_line import read_lines
+from svmrepro.workflow.journal.journal_line import OPTIMAL, read_lines
 from svmrepro.workflow.number_text import plural
 
 
@@ -27,7 +27,7 @@ def failures(config: Config, experiments: Iterable[Experiment]) -> dict[str, boo
                     made[line["contender"]].append(line)
     found = {}
     for name, lines in made.items():
-        unsolved = [line for line in lines if line["status"] != "optimal"]
+        unsolved = [line for line in lines if line["status"] != OPTIMAL]
         failed = [line for line in unsolved if _failed(line)]
         if unsolved:
             first = min(failed or unsolved, key=lambda line: int(line["n"]))

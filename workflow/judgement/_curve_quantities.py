@@ -6,12 +6,14 @@ the parameter, ends included.
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.curves import KEYS, PERFORMANCE, Point, absent, curve, exponent, one_example
+from svmrepro.workflow.analysis.curves import PERFORMANCE, Point, absent, curve, exponent, one_example
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.configuration.model import Quantity
 from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
 from svmrepro.workflow.statistics import Interval
 
+KEYS = frozenset(Quantity.__struct_fields__)
 OPTIONAL = KEYS | {"from", "to"}
 
 
@@ -67,7 +69,7 @@ def _points(results: Results, name: str, spec: Spec) -> list[Point]:
     """Return the points within the range ``from`` ... ``to``."""
     if spec["contender"] not in results.experiment(name).contenders:
         return []
-    quantity = {key: spec[key] for key in KEYS if key in spec}
+    quantity = Quantity(**{key: spec[key] for key in KEYS if key in spec})
     low, high = spec.get("from", 0.0), spec.get("to", float("inf"))
     points = curve(results, name, spec["contender"], spec["x"], quantity)
     return [point for point in points if low <= point.x <= high]

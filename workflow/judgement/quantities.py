@@ -20,6 +20,7 @@ from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scat
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.run_pairs import flagged_sides
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun
+from svmrepro.workflow.journal.journal_line import STOPPED
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
@@ -216,7 +217,7 @@ def unfinished(results: Results, spec: Spec) -> list[Finding]:
             return Interval.exact(0.0)
         runs = _runs_up_to(results, name, contender, row)
         # Other load makes a run meet its time limit sooner.
-        if any(run.status.endswith("_limit") and not run.flagged for run in runs):
+        if any(run.status in STOPPED and not run.flagged for run in runs):
             return Interval.exact(1.0)
         return results.why_missing(name, contender, row)
 

@@ -21,8 +21,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from svmrepro.workflow.analysis.measurement_columns import MACHINE_IDENTITY
 from svmrepro.workflow.analysis.runs import LOWER_BOUNDS, UNREPORTED, WORK_TERMS, MeasuredRun, Runs
-from svmrepro.workflow.journal.journal_line import LIMITS
+from svmrepro.workflow.journal.journal_line import LIMITS, OPTIMAL
 from svmrepro.workflow.judgement.claims import FAILS, HELD, STAND_IN, STAND_IN_FAILS, TOO_SMALL, UNDECIDED
 from svmrepro.workflow.number_text import plural
 
@@ -106,7 +107,7 @@ def _weight(run: MeasuredRun) -> int:
     """Return which of two repeats stands for their row: the one with the larger weight, or the first."""
     if run.solved:
         return 1
-    return 2 if run.status in (*FAILED, "optimal") else 0  # "optimal" by its own report only
+    return 2 if run.status in (*FAILED, OPTIMAL) else 0  # `OPTIMAL` by its own report only
 
 
 def _entry(run: MeasuredRun) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def _entry(run: MeasuredRun) -> dict[str, Any]:
         "seed": run.fields.get("seed", "").removesuffix(".0"),  # as pandas writes it beside empty cells
         **({"point": _value(point)} if (point := run.fields.get("point", "")) else {}),
         "setting": {name: _value(text) for name, text in setting.items()},
-        "status": run.status if run.solved or run.status != "optimal" else "uncertified",
+        "status": run.status if run.solved or run.status != OPTIMAL else "uncertified",
         "counts": counts if run.solved else {},
     }
 
@@ -135,12 +136,11 @@ def machine_identity(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
     Empty if there are no machine records, or if they differ in any of these.
     """
-    names = ("cpu", "cpu_id", "blas", "python")
     identities = {
         tuple(
             (f"machine.{name}", text)
             for name, text in record.items()
-            if name in names or (name.startswith("versions.") and not name.endswith(".svmrepro"))
+            if name in MACHINE_IDENTITY or (name.startswith("versions.") and not name.endswith(".svmrepro"))
         )
         for record in records
     }

@@ -37,7 +37,7 @@ from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.journal.journal_line import NO_RESULT, finite
+from svmrepro.workflow.journal.journal_line import NO_RESULT, OPTIMAL, STOPPED, finite
 from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.present_run import PresentRun
 from svmrepro.workflow.surroundings.instructions import Instructions
@@ -57,8 +57,6 @@ _WARM_ROWS = 8
 
 #: A requirement of an extra in this project's package metadata: package and extra.
 _REQUIREMENT = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
-
-_LIMIT_STATUSES = ("time_limit", "memory_limit", "iteration_limit")
 
 _OWN_INFO = ("cells", "trace")  # what this program adds to a solver's statistics
 
@@ -288,7 +286,7 @@ def certified(
 
     ``matrix`` returns the judge's kernel matrix of the problem, if it keeps one.
     """
-    if solution.status in _LIMIT_STATUSES:
+    if solution.status in STOPPED:
         return {"status": solution.status, "reason": _limit_reason(solution.status, contender, solution)}
     limit = contender.time_limit
     # the seconds are of all threads
@@ -301,7 +299,7 @@ def certified(
     passed = certificate.passes(eps, factor)
     found = {**finite(asdict(certificate)), "passed": passed}
     if passed:
-        return {"status": "optimal", "certificate": found}
+        return {"status": OPTIMAL, "certificate": found}
     reason = (
         f"certificate failed at eps {eps:g}: {certificate.summary(eps, factor)}; "
         f"the solver said {solution.status!r}"

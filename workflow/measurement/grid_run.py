@@ -12,6 +12,7 @@ from svmrepro.solvers import Kernel, Problem, Solution, solve_grid, warm
 from svmrepro.solvers.caches import reused_memory
 from svmrepro.solvers.driver import prepare
 from svmrepro.workflow.configuration import Contender
+from svmrepro.workflow.journal.journal_line import OPTIMAL
 from svmrepro.workflow.measurement.contender_run import ContenderRuns, certified, solver_of
 from svmrepro.workflow.surroundings.meter import Meter, no_garbage_collection
 
@@ -52,7 +53,7 @@ class GridRuns(ContenderRuns):
                 wall_seconds += solution.wall_seconds
                 certificate = found.get("certificate") or {}
                 certificates.append(certificate)
-                if found["status"] != "optimal" and failed is None:
+                if found["status"] != OPTIMAL and failed is None:
                     place = f"C = {problem.C:g}, gamma = {gamma:g}"
                     failed = {"status": found["status"], "reason": f"{place}: {found['reason']}"}
                 cells.append(
@@ -66,7 +67,7 @@ class GridRuns(ContenderRuns):
                         "violation": certificate.get("max_violation"),
                     }
                 )
-        passed = sum(cell["status"] == "optimal" for cell in cells)
+        passed = sum(cell["status"] == OPTIMAL for cell in cells)
         if failed is not None:
             failed["reason"] = f"{passed} of {len(cells)} cells certified; {failed['reason']}"
         return {
@@ -77,7 +78,7 @@ class GridRuns(ContenderRuns):
             "info": {"cells": cells},
             "certificate": _joined(certificates, passed == len(cells)),
             **meter.fields(wall_seconds, seconds),
-            **(failed or {"status": "optimal"}),
+            **(failed or {"status": OPTIMAL}),
         }
 
     def _solutions(self, contender: Contender) -> Iterator[tuple[Problem, Solution]]:

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from svmrepro.workflow.configuration import Config, Contender, Experiment
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.errors import writing
+from svmrepro.workflow.journal.journal_line import OPTIMAL
 from svmrepro.workflow.measurement.channel import sender
 from svmrepro.workflow.measurement.forecast import Forecast, duration, overdue
 from svmrepro.workflow.number_text import plural
@@ -148,7 +149,7 @@ class JobProgress:
             self._send_made(line, text)
             return
         now = time.monotonic()
-        notable = line["status"] != "optimal"
+        notable = line["status"] != OPTIMAL
         self._untold = not (self._terminal or notable or now - self._last_plain >= PLAIN_PAUSE)
         if not self._untold:
             self._last_plain = now

@@ -15,6 +15,7 @@ from typing import Any
 
 from svmrepro.workflow.analysis.curves import AXES
 from svmrepro.workflow.analysis.field_types import slug
+from svmrepro.workflow.analysis.measurement_columns import LABELS
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
 from svmrepro.workflow.errors import StepError, one_line
@@ -24,19 +25,12 @@ from svmrepro.workflow.number_text import separated
 IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
 """Fields that identify a line of the journal."""
 
-QUANTITIES = {
-    "cpu_seconds": "CPU seconds",
-    "iterations": "iterations",
-    "kernel_evaluations": "kernel evaluations",
-    "certificate.dual": "dual objective",
-    "certificate.gap": "duality gap",
-    "certificate.max_violation": "KKT violation",
-    "certificate.n_nonbound": "non-bound SVs",
-    "certificate.n_bound": "bound SVs",
-    "peak_memory_bytes": "peak memory, bytes",
-    "noise.steal": "taken by the hypervisor, share",
-    "noise.frequency_mhz": "frequency, MHz",
-}
+QUANTITIES = (
+    *("cpu_seconds", "iterations", "kernel_evaluations"),
+    *("certificate.dual", "certificate.gap", "certificate.max_violation"),
+    *("certificate.n_nonbound", "certificate.n_bound"),
+    *("peak_memory_bytes", "noise.steal", "noise.frequency_mhz"),
+)
 """Numbers of a measurement that the site lists and plots."""
 
 POINTS = {"C": "C", "C_total": "C", "eps": "ε"}
@@ -57,7 +51,7 @@ class Record:
     status: str
     reason: str  # why there is no result, or ""
     flagged: str  # why, or ""
-    numbers: Mapping[str, float | None]  # by the keys of `QUANTITIES`
+    numbers: Mapping[str, float | None]  # by the names of `QUANTITIES`
     fields: Mapping[str, Any]  # the line, parsed
     line: str
     place: str  # file and number of the line
@@ -70,9 +64,8 @@ class Record:
 
 def columns(axis: str = "") -> list[dict[str, str]]:
     """Return key and header of each column of `Record.row`; a point is a value of the experiment's axis."""
-    headers = {name: name for name in _FIXED} | {"flagged": "flagged for"} | QUANTITIES
-    headers["point"] = POINTS.get(axis, "point")
-    return [{"key": key, "header": header} for key, header in headers.items()]
+    headers = LABELS | {"flagged": "flagged for", "point": POINTS.get(axis, "point")}
+    return [{"key": key, "header": headers.get(key, key)} for key in (*_FIXED, *QUANTITIES)]
 
 
 def run_records(folder: Path, paper: str, experiment: str) -> list[Record]:

@@ -27,6 +27,7 @@ from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError, one_line, reading_table
+from svmrepro.workflow.journal.journal_line import OPTIMAL
 from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS, read_verdicts
 from svmrepro.workflow.number_text import plural, signed
 from svmrepro.workflow.site.records import Record, json_object, nested, packed_records, read_text, run_records
@@ -178,7 +179,7 @@ class ShownContender:
     @property
     def solved(self) -> int:
         """How many measurements ended with a certified solution."""
-        return sum(record.status == "optimal" for record in self.records)
+        return sum(record.status == OPTIMAL for record in self.records)
 
 
 class _Tallied:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from svmrepro.workflow.analysis.measurement_columns import machine_label
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.site.records import Record, nested
 from svmrepro.workflow.surroundings.flagged_runs import STEAL
@@ -18,22 +19,11 @@ MANY_FLAGGED = 0.1
 FREQUENCY_SPREAD = 1.1
 """Ratio of the highest and lowest frequency above which it is called unsteady."""
 
-_MACHINE = {
-    "cpu": "processor",
-    "cpu_id": "kind of processor: family, model, stepping, instruction sets",
-    "cores": "cores",
-    "threads": "hardware threads",
-    "memory_bytes": "memory",
-    "os": "system",
-    "python": "Python",
-    "versions.numpy": "numpy",
-    "versions.scipy": "scipy",
-    "versions.numba": "numba",
-    "versions.llvmlite": "llvmlite",
-    "versions.scikit-learn": "scikit-learn",
-    "blas": "BLAS",
-    "commit": "commit of this project",
-}
+_MACHINE = (
+    *("cpu", "cpu_id", "cores", "threads", "memory_bytes", "os", "python"),
+    *(f"versions.{name}" for name in ("numpy", "scipy", "numba", "llvmlite", "scikit-learn")),
+    *("blas", "commit"),
+)
 _MAY_DIFFER = ("commit",)
 
 
@@ -65,11 +55,12 @@ def timed_records(records: Iterable[Record]) -> list[Record]:
 def machine_facts(records: Sequence[Record]) -> list[Fact]:
     """Return the hardware and the versions that some measurements recorded."""
     facts = []
-    for key, name in _MACHINE.items():
+    for key in _MACHINE:
         count = _count(records, f"machine.{key}", _gigabytes if key == "memory_bytes" else str)
         if count:
-            warning = "Measurements of several kinds: their seconds are not combined."
-            facts.append(Fact(name, _listed(count), warning * (len(count) > 1 and key not in _MAY_DIFFER)))
+            several = len(count) > 1 and key not in _MAY_DIFFER
+            warning = "Measurements of several kinds: their seconds are not combined." * several
+            facts.append(Fact(machine_label(key), _listed(count), warning))
     return facts
 
 

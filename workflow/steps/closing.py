@@ -14,7 +14,7 @@ from typing import Any
 from svmrepro.workflow.configuration import Config, Experiment, as_called, config_dir, paths, scale_option
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
-from svmrepro.workflow.journal.journal_line import read_lines
+from svmrepro.workflow.journal.journal_line import OPTIMAL, read_lines
 from svmrepro.workflow.measurement.data_sets import WRONG_FILE
 from svmrepro.workflow.number_text import plural
 
@@ -43,7 +43,7 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
     text = [
         f"Scale {config.scale}: {', '.join(parts)}{flags}.",
         _claims(config, chosen),
-        _not_run(config, [line for line in lines if line["status"] != "optimal"]),
+        _not_run(config, [line for line in lines if line["status"] != OPTIMAL]),
         f"Tables: {tables}   plots: {_plots(config, chosen)}{_report(config, chosen)}",
         _next(config, lines),
     ]

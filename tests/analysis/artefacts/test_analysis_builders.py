@@ -1,30 +1,17 @@
 """Every registered kind of table and figure implements the builders' protocol."""
 
 import inspect
-from collections import defaultdict
-from functools import cache
 from typing import get_type_hints
 
 import pytest
-import yaml
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS, builder_of
+from svmrepro.workflow.configuration.artefact_settings import settings_of
 from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.configuration.settings import ArtefactSettings
 from svmrepro.workflow.tables.layout.model import Table
-
-COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
-
-
-@cache
-def used_settings():
-    """Return the settings of the papers' artefacts of each kind."""
-    found = defaultdict(set)
-    for file in sorted((paths.config_dir() / "experiments").glob("*.yaml")):
-        for entry in yaml.safe_load(file.read_text())["artefacts"].values():
-            found[entry["form"], entry["kind"]] |= entry.keys() - COMMON
-    return found
 
 
 @pytest.mark.parametrize(
@@ -36,5 +23,6 @@ def test_a_kind_has_a_builder_that_documents_its_settings(form, kind):
     built = {"table": Table, "figure": Figure}[form]
     assert get_type_hints(builder) == {"results": Results, "artefact": Artefact, "return": built}
     documented = inspect.getdoc(builder)
-    assert not {name for name in used_settings()[form, kind] if f"``{name}``" not in documented}
+    own = {*settings_of(kind).__struct_fields__} - {*ArtefactSettings.__struct_fields__}
+    assert not {name for name in own if f"``{name}``" not in documented}
     assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()

@@ -10,7 +10,6 @@ from support import rows_of
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.step_lengths import lengths
 from svmrepro.workflow.configuration import load_config, paths
-from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.step_path import read_example
 from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.surroundings import machine
@@ -45,11 +44,6 @@ def test_gains_lie_on_the_parabola(example):
     assert all(step.ratio == pytest.approx(1) for step in example.path("smo2"))
     # A step that loses at first.
     assert any(step.ratio > 2 or step.ratio < 0 for step in example.path("pasmo"))
-
-
-def test_an_example_is_three_points():
-    with pytest.raises(StepError, match="three points and three labels"):
-        read_example({"example": {"points": [[0, 1], [1, 0]], "labels": [1, -1], "C": 1}})
 
 
 def test_lengths_are_summed_over_permutations(tmp_path):

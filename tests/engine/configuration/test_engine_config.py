@@ -123,6 +123,8 @@ def test_a_deployed_folder_has_its_own_claims_and_printed_numbers(folder):
 
 
 PLATT = "experiments/platt1998.yaml"
+GLASMACHERS = "experiments/glasmachers2008.yaml"
+JOACHIMS = "experiments/joachims2006.yaml"
 
 
 @pytest.mark.parametrize(
@@ -140,6 +142,20 @@ PLATT = "experiments/platt1998.yaml"
         (PLATT, "dataset: adult\n", "dataset: adulte\n", f"{PLATT}: experiments.adult-linear.dataset: unk"),
         (PLATT, "experiment: noise-linear", "experiment: noize-linear", "did you mean 'noise-linear'?"),
         (PLATT, "form: table", "form: tabel", "form: must be one of table, figure, not 'tabel'"),
+        (
+            PLATT,
+            "kind: timing",
+            "kind: timing\n    baseline: smo",
+            "artefacts.timing-adult-linear.baseline: unk",
+        ),
+        (GLASMACHERS, "points: [[0, 0], ", "points: [", "example.points: must be of length at least 3"),
+        (PLATT, "where:", "were:", "deviations[0].were: unknown key; did you mean 'where'?"),
+        (PLATT, "because:", 'because: ""\n        # ', "deviations[0].because: '' has no words"),
+        (JOACHIMS, "minus_at:", "minus-at:", "figure4.y.minus-at: unknown key; did you mean 'minus_at'?"),
+        (JOACHIMS, "suffix: -best", "sufix: -best", "panels[3].sufix: unknown key; did you mean 'suffix'?"),
+        (JOACHIMS, "scale: linear", "scale: linaer", "scale: must be one of log, linear, not 'linaer'"),
+        (JOACHIMS, "x: C_total", "x: C_totl", "x: must be one of n, C_total, eps, not 'C_totl'"),
+        (JOACHIMS, "baseline: svmperf", "yardstick: svmperf", "yardstick: unknown key"),
     ],
 )
 def test_fault_names_its_file(folder, file, old, new, message):
