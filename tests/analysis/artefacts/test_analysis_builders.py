@@ -9,7 +9,7 @@ import pytest
 import yaml
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS, builder_of
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.model import Table
@@ -21,7 +21,7 @@ COMMON = {"kind", "form", "title", "caption", "experiment", "experiments"}
 def used_settings():
     """Return the settings of the papers' artefacts of each kind."""
     found = defaultdict(set)
-    for file in sorted((paths.config_dir() / "experiments").glob("*.yaml")):
+    for file in sorted((config_dir() / "experiments").glob("*.yaml")):
         for entry in yaml.safe_load(file.read_text())["artefacts"].values():
             found[entry["form"], entry["kind"]] |= entry.keys() - COMMON
     return found
@@ -37,4 +37,4 @@ def test_a_kind_has_a_builder_that_documents_its_settings(form, kind):
     assert get_type_hints(builder) == {"results": Results, "artefact": Artefact, "return": built}
     documented = inspect.getdoc(builder)
     assert not {name for name in used_settings()[form, kind] if f"``{name}``" not in documented}
-    assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()
+    assert (config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()
