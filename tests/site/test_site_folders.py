@@ -544,6 +544,13 @@ def test_a_rule_has_minus_signs():
     assert (claim.rule, claim.earlier_rule) == ("between −0.5 and 0.5", "at most −1e-3")
 
 
+def test_a_claim_of_an_older_run_lacks_columns_but_a_misspelt_one_is_an_error():
+    claim = ShownClaim({"verdict": "holds"})
+    assert claim.printed == ""
+    with pytest.raises(AttributeError, match="verdcit"):
+        print(claim.verdcit)
+
+
 @pytest.mark.parametrize("drawn", ["SYMBOLS", "OUTLINES"])
 def test_the_markers_of_all_reference_figures_are_known_to_plots_and_legends(drawn):
     script = (PROJECT / "workflow" / "site" / "assets" / "plots.js").read_text(encoding="utf-8")
