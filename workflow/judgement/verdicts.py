@@ -42,7 +42,6 @@ from svmrepro.workflow.analysis.printed_numbers import TIMINGS, PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.judgement._printed_quantities import PRINTED
 from svmrepro.workflow.judgement.claims import (
     BENT,
     FAILS,
@@ -104,7 +103,7 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
         return UNMEASURED, "none of its experiments is part of this configuration", ()
     spec = {**claim.quantity, "experiments": known}
     findings = [
-        _that_counts(claim, results, item) for item in CLAIM_QUANTITIES[spec["kind"]][0](results, spec)
+        _that_counts(claim, results, item) for item in CLAIM_QUANTITIES[spec["kind"]].measure(results, spec)
     ]
     found = combined_verdict(claim, findings)
     noise = noise_verdict(claim, findings)
@@ -117,7 +116,7 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
 
 def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
     """Return the verdict on the paper's printed numbers, and these numbers in words."""
-    asked = None if claim.restates else PRINTED.get(claim.quantity["kind"])
+    asked = None if claim.restates else CLAIM_QUANTITIES[claim.quantity["kind"]].printed
     findings = asked(numbers, claim.quantity) if asked is not None else []
     if not findings:
         return UNASKED, ""

@@ -187,7 +187,7 @@ def share(config, of, has):
     experiments = config.papers[PAPER].experiments
     spec = {"kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"]}
     spec |= {"of": of, "has": has, "table": "table2"}
-    (finding,) = CLAIM_QUANTITIES["significant"][0](load(config, PAPER, experiments), spec)
+    (finding,) = CLAIM_QUANTITIES["significant"].measure(load(config, PAPER, experiments), spec)
     return finding
 
 
