@@ -14,21 +14,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from svmrepro.workflow.judgement.claims import BENT, VERDICTS
+from svmrepro.workflow.analysis.results import short_commit
+from svmrepro.workflow.judgement.claims import VERDICTS
 from svmrepro.workflow.judgement.quantities import needs_clock
 
 from sitekit.site_links import TextError
 
-_RUN = re.compile(
-    r"last measured (?P<date>\S+); (?P<machine>.+?); commit (?P<commit>\w+\+?(?:, \w+\+?)*); "
-    r"(?P<measurements>[\d,]+) measurements, (?P<flagged>[\d,]+) flagged"
-)
-
-_RANGE = re.compile(r"\brange (\S+) \(.*?\) to (\S+) \(")
-
 
 class Run(NamedTuple):
-    """Where and when a reference run was made, as the last line of its claims says."""
+    """Where and when a reference run was measured, as the line below its tables says."""
 
     date: str
     machine: str
@@ -121,11 +115,14 @@ class Numbers:
 
     def extent(self, name: str) -> str:
         """Return the smallest and the largest value that a claim, ``scale/paper/id``, found."""
-        measured = self.claim(name).measured
-        found = _RANGE.search(measured)
-        if found is None:
-            raise TextError(f"the claim {name} has no range: {measured}")
-        return f"{found[1]} to {found[2]}"
+        paper, _, claim = name.rpartition("/")
+        findings = [
+            each for judged in self._judged(paper) if judged["id"] == claim for each in judged["findings"]
+        ]
+        values = [each["value"] for each in findings if each["value"] is not None]
+        if not values:
+            raise TextError(f"the claim {name} has no findings")
+        return f"{min(values):.3g} to {max(values):.3g}"
 
     def runs(self, paper: str, query: str | None = None) -> pd.DataFrame:
         """
@@ -189,29 +186,25 @@ class Numbers:
 
     def clocked(self, paper: str) -> pd.DataFrame:
         """Return the `verdict` of each counted claim of ``scale/paper``, and whether seconds decide it."""
-        folder = self._root / "results" / "reference" / paper
-        rows = self._rows(folder / "claims.csv", {})
-        claims = json.loads(self._file(folder / "claims.json").read_text(encoding="utf-8"))["claims"]
-        timed = {claim["id"] for claim in claims if needs_clock(claim["quantity"])}
+        rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {})
+        timed = {claim["id"] for claim in self._judged(paper) if needs_clock(claim["quantity"])}
         return rows[rows.counted != "no"].assign(clocked=lambda found: found.id.isin(timed))
 
     def bent(self, paper: str, kind: str) -> int:
         """Return how many counted claims of one kind are undecided only because points lie on no line."""
         rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {"kind": kind})
-        return int(((rows.counted != "no") & rows.measured.str.contains(BENT, regex=False)).sum())
+        bent = {claim["id"] for claim in self._judged(paper) if claim["by_noise"]}
+        return int(((rows.counted != "no") & rows.id.isin(bent)).sum())
 
-    def run_of(self, paper: str, table: str = "claims") -> Run:
-        """Return where and when the reference run ``scale/paper``, or one table of it, was measured."""
-        path = self._root / "results" / "reference" / paper / f"{table}.md"
-        found = _RUN.search(self._file(path).read_text(encoding="utf-8"))
-        if found is None:
-            raise TextError(f"{path} does not say when it was measured")
+    def run_of(self, paper: str) -> Run:
+        """Return where and when the reference run ``scale/paper`` was measured."""
+        runs = self.runs(paper, "cpu_seconds.notna()")
         return Run(
-            found["date"],
-            found["machine"],
-            found["commit"],
-            _int(found["measurements"]),
-            _int(found["flagged"]),
+            runs["time"].max()[:10],
+            " and ".join(runs["machine.cpu"].value_counts().index),
+            ", ".join(sorted(set(map(short_commit, runs["machine.commit"].dropna())))),
+            len(runs),
+            int(runs["flagged"].sum()),
         )
 
     def scale_of(self, paper: str) -> str:
@@ -253,6 +246,12 @@ class Numbers:
                 raise TextError(f"{path.name} has no column {column!r}")
             rows = rows[rows[column] == str(entry)]
         return rows
+
+    def _judged(self, paper: str) -> list[dict[str, Any]]:
+        """Return the claims of a reference run as numbers, with their findings."""
+        path = self._file(self._root / "results" / "reference" / paper / "claims.json")
+        claims: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["claims"]
+        return claims
 
     def _read_table(self, path: Path) -> pd.DataFrame:
         # As objects, of which pandas selects rows faster than of its strings.
@@ -363,7 +362,3 @@ def _finite(number: float) -> float:
     if not math.isfinite(number):
         raise TextError(f"{number} cannot be shown in a text")
     return float(number)
-
-
-def _int(text: str) -> int:
-    return int(text.replace(",", ""))

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from analysis_support import Lines, analyse, make_line, paper_config, solved
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.model import Config, Experiment
 
 PAPER = "glasmachers2008"
-NUMBERS = PaperNumbers(paths.config_dir() / "papers", PAPER)
+NUMBERS = PaperNumbers(config_dir() / "papers", PAPER)
 NAMES = NUMBERS.experiments("table1")
 
 #: Iterations of a contender relative to ``smo``, by experiment and contender.

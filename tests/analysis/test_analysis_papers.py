@@ -1,11 +1,11 @@
 import pytest
 from analysis_support import EXPERIMENTS
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.statistics import fit_power_law
 
-PLATT = PaperNumbers(paths.config_dir() / "papers", "platt1998")
+PLATT = PaperNumbers(config_dir() / "papers", "platt1998")
 
 
 def test_numbers_are_the_papers():

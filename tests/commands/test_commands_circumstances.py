@@ -217,15 +217,19 @@ def test_files_on_the_command_line_are_the_callers(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv(callers_folder.VARIABLE, str(tmp_path))
     (tmp_path / "mine.csv").touch()
-    assert callers_folder.given("mine.csv") == tmp_path / "mine.csv" == callers_folder.made("mine.csv")
+    assert (
+        callers_folder.input_path("mine.csv")
+        == tmp_path / "mine.csv"
+        == callers_folder.output_path("mine.csv")
+    )
     # What the clone alone has is found, too; what nobody has is missing where the caller looks.
-    assert callers_folder.given("README.md") == Path("README.md")
-    assert callers_folder.given("nowhere.csv") == tmp_path / "nowhere.csv"
+    assert callers_folder.input_path("README.md") == Path("README.md")
+    assert callers_folder.input_path("nowhere.csv") == tmp_path / "nowhere.csv"
     assert callers_folder.shown(Path("bench")) == ROOT / "bench"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(callers_folder.VARIABLE, str(ROOT))
     assert (
-        callers_folder.given("nowhere.csv")
+        callers_folder.input_path("nowhere.csv")
         == Path("nowhere.csv")
         == callers_folder.shown(Path("nowhere.csv"))
     )

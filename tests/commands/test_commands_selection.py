@@ -132,9 +132,9 @@ def test_an_installed_solver_is_not_taken_from_the_callers_folder(tmp_path, monk
     monkeypatch.setattr(sys, "path", [*sys.path, str(package.parent)])
     monkeypatch.setenv("PYTHONPATH", "")
     monkeypatch.setattr(callers_folder, "folder", lambda: tmp_path)
-    callers_folder.find_solvers(["fast_svm.training:train", "fast-svm"])
+    callers_folder.make_importable(["fast_svm.training:train", "fast-svm"])
     assert str(tmp_path) not in sys.path and not os.environ["PYTHONPATH"]
-    callers_folder.find_solvers(["fast_svm.training:train", "callers_own:fit"])
+    callers_folder.make_importable(["fast_svm.training:train", "callers_own:fit"])
     assert sys.path[0] == os.environ["PYTHONPATH"] == str(tmp_path)
 
 

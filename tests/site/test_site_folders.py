@@ -544,6 +544,21 @@ def test_a_rule_has_minus_signs():
     assert (claim.rule, claim.earlier_rule) == ("between −0.5 and 0.5", "at most −1e-3")
 
 
+def test_a_claim_of_an_older_run_lacks_columns_but_a_misspelt_one_is_an_error():
+    claim = ShownClaim({"verdict": "holds"})
+    assert claim.printed == ""
+    with pytest.raises(AttributeError, match="verdcit"):
+        print(claim.verdcit)
+
+
+def test_the_axes_that_plots_tell_by_their_labels_are_in_reference_figures():
+    script = (PROJECT / "workflow" / "site" / "assets" / "plots.js").read_text(encoding="utf-8")
+    told = re.findall(r'label\.startsWith\("(.*?)"\)', script)
+    figures = (PROJECT / "figures" / "reference").glob("*/*/*.json")
+    labels = {panel["x"]["label"] for path in figures for panel in json.loads(path.read_text())["panels"]}
+    assert told and all(any(label.startswith(each) for label in labels) for each in told)
+
+
 @pytest.mark.parametrize("drawn", ["SYMBOLS", "OUTLINES"])
 def test_the_markers_of_all_reference_figures_are_known_to_plots_and_legends(drawn):
     script = (PROJECT / "workflow" / "site" / "assets" / "plots.js").read_text(encoding="utf-8")

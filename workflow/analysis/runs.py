@@ -92,12 +92,12 @@ class MeasuredRun:
     @cached_property
     def flagged(self) -> bool:
         """Whether the seconds of this run are doubtful (other load on the machine)."""
-        return self.fields["flagged"].lower() in ("true", "1")
+        return field_types.flag(self.fields["flagged"])
 
     @cached_property
     def solved(self) -> bool:
         """Whether the run ended at an optimum confirmed by its certificate."""
-        return self.status == OPTIMAL and self.fields.get("certificate.passed", "").lower() in ("true", "1")
+        return self.status == OPTIMAL and field_types.flag(self.fields.get("certificate.passed") or "0")
 
     @cached_property
     def pair(self) -> tuple[str, str, str]:

@@ -78,7 +78,7 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
     asked = {field.name: getattr(given, field.name) for field in fields(bench_settings.Bench)}
     asked["options"] = dict(map(_option, given.options))
     asked["labels"] = None if given.labels is None else _labels(given.labels)
-    callers_folder.find_solvers(name for name in given.solvers if name not in SOLVERS)
+    callers_folder.make_importable(name for name in given.solvers if name not in SOLVERS)
     made = bench_run.run_bench(bench_settings.Bench(**asked), folder, {})
     print((folder / "table.md").read_text(encoding="utf-8"))
     place = callers_folder.shown(folder)

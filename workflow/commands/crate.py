@@ -21,4 +21,4 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.steps import crate
 
-    return crate.run(callers_folder.given(given.folder))
+    return crate.run(callers_folder.input_path(given.folder))

@@ -40,7 +40,7 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     layers = [(origin, layer) for origin, layer in settings.items() if any(layer.values())]
     project = load_config(layers)
     target = (
-        callers_folder.made(given.output)
+        callers_folder.output_path(given.output)
         if given.output
         else Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
     )

@@ -33,6 +33,6 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.steps import remake
 
-    output = callers_folder.made(given.output) if given.output else home() / "results" / paths.AGAIN
-    folders = [callers_folder.given(folder) for folder in given.folders]
+    output = callers_folder.output_path(given.output) if given.output else home() / "results" / paths.AGAIN
+    folders = [callers_folder.input_path(folder) for folder in given.folders]
     return remake.run(folders, output, given.reference, figures=not given.tables)

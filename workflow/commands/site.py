@@ -30,6 +30,10 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.site.pages import write_site
 
-    folders = [callers_folder.given(folder) for folder in given.folders]
-    print(write_site(folders, callers_folder.made(given.out) if given.out else home() / "results" / "site"))
+    folders = [callers_folder.input_path(folder) for folder in given.folders]
+    print(
+        write_site(
+            folders, callers_folder.output_path(given.out) if given.out else home() / "results" / "site"
+        )
+    )
     return 0

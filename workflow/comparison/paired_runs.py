@@ -23,7 +23,7 @@ from svmrepro.workflow.judgement.reference_check import (
     ReferenceCheck,
     agree,
     compare,
-    other_data,
+    data_differ,
     other_protocol,
 )
 from svmrepro.workflow.statistics import Fit, Interval, median_interval
@@ -106,12 +106,14 @@ class PairedRuns:
         return [self._row(key, here[key], there[key]) for key in here if key in there]
 
     @cached_property
-    def of_other_data(self) -> dict[RowKey, int]:
+    def other_data_pairs(self) -> dict[RowKey, int]:
         """Rows that both runs have, and how many of their common seeds stand for other data in each run."""
         here, there = self._by_row
         counts = {
             key: sum(
-                other_data(entry, there[key][seed]) for seed, entry in here[key].items() if seed in there[key]
+                data_differ(entry, there[key][seed])
+                for seed, entry in here[key].items()
+                if seed in there[key]
             )
             for key in here
             if key in there
@@ -138,7 +140,7 @@ class PairedRuns:
     def ratios(self) -> dict[RatioKey, tuple[Interval, Interval]]:
         """Ratios between two contenders that both runs formed on the same data, each within itself."""
         here, there = self.here.ratios, self.there.ratios
-        other = {key[:3] for key in self.of_other_data}
+        other = {key[:3] for key in self.other_data_pairs}
         return {
             key: (ratio, there[key]) for key, ratio in here.items() if key in there and key[:3] not in other
         }
@@ -160,7 +162,7 @@ class PairedRuns:
 
     def _row(self, key: RowKey, here: Mapping[str, Entry], there: Mapping[str, Entry]) -> MatchedRow:
         common = [(here[seed], there[seed]) for seed in here if seed in there]
-        both = [(a, b) for a, b in common if not other_data(a, b)]
+        both = [(a, b) for a, b in common if not data_differ(a, b)]
         if common and not both:
             a, b = common[0]
             return MatchedRow(key, 0, OTHER_DATA, f"{a['data']} here, {b['data']} there", {})

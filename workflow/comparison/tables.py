@@ -116,17 +116,17 @@ def summary(pair: PairedRuns) -> Table:
         if keys:
             named = "; ".join(f"{experiment} n = {n:,}, {label}" for _, experiment, n, label, _ in keys[:3])
             notes.append(f"{plural(len(keys), 'row')} only in {where}, such as {named}.")
-    if pair.of_other_data:
-        notes.append(_other_data(pair))
+    if pair.other_data_pairs:
+        notes.append(_other_data_note(pair))
     return _table("Summary", [Column("paper", "paper", prose=True), *columns], rows, *notes)
 
 
-def _other_data(pair: PairedRuns) -> str:
+def _other_data_note(pair: PairedRuns) -> str:
     """Count the pairs that are not compared because their data differ."""
-    seeds = sum(pair.of_other_data.values())
-    problems = dict.fromkeys(f"{experiment} n = {n:,}" for _, experiment, n, *_ in pair.of_other_data)
+    seeds = sum(pair.other_data_pairs.values())
+    problems = dict.fromkeys(f"{experiment} n = {n:,}" for _, experiment, n, *_ in pair.other_data_pairs)
     return (
-        f"Other data: {plural(seeds, 'pair')} in {plural(len(pair.of_other_data), 'row')} "
+        f"Other data: {plural(seeds, 'pair')} in {plural(len(pair.other_data_pairs), 'row')} "
         f"({', '.join(problems)}) have the same seed, but refer to different data. Neither these pairs nor "
         "ratios on these problems are compared."
     )

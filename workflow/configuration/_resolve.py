@@ -96,12 +96,15 @@ def load(overrides: Sequence[Layer], folder: Path) -> Config:
             check_known(settings.baseline, sorted(known), "contender", "baseline")
     except Fault as fault:
         raise layers.error(fault.at, fault.what) from None
-    same = (
-        *("scale", "require_data", "timed_jobs", "job", "require_complete"),
-        *("pin", "shuffle", "count_instructions"),
-    )
     return Config(
-        **{name: getattr(settings, name) for name in same},
+        scale=settings.scale,
+        require_data=settings.require_data,
+        require_complete=settings.require_complete,
+        timed_jobs=settings.timed_jobs,
+        job=settings.job,
+        pin=settings.pin,
+        shuffle=settings.shuffle,
+        count_instructions=settings.count_instructions,
         against=None if settings.against is None else expanded(settings.against),
         data_dir=Path(expanded(settings.data_dir)),
         results_dir=Path(expanded(settings.results_dir)),

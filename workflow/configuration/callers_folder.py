@@ -29,14 +29,14 @@ def expanded(path: str | os.PathLike[str]) -> str:
     return os.path.expanduser(path)  # noqa: PTH111  pathlib's raises an error for an unknown user
 
 
-def given(path: str | os.PathLike[str]) -> Path:
+def input_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of an existing file, in the caller's folder or else in the root of the clone."""
     path = expanded(path)
-    there = made(path)
+    there = output_path(path)
     return there if there.exists() or not Path(path).exists() else Path(path)
 
 
-def made(path: str | os.PathLike[str]) -> Path:
+def output_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that a command is asked to write: in the caller's folder if relative."""
     path = expanded(path)
     return Path(path) if folder() == Path.cwd() else folder() / path
@@ -47,7 +47,7 @@ def shown(path: Path) -> Path:
     return path if folder() == Path.cwd() else path.absolute()
 
 
-def find_solvers(names: Iterable[str]) -> None:
+def make_importable(names: Iterable[str]) -> None:
     """Let this process and its steps import a user's solvers from the caller's folder, or as installed.
 
     Where all are installed, the folder is left out: it may be a checkout without the compiled extensions.
@@ -57,10 +57,10 @@ def find_solvers(names: Iterable[str]) -> None:
     entries = (entry.name for entry in metadata.entry_points(group=GROUP))
     installed = {*metadata.packages_distributions(), *entries}
     if not {name.partition(":")[0].partition(".")[0] for name in names} <= installed:
-        find_modules()
+        add_module_folder()
 
 
-def find_modules(place: Path | None = None, *, last: bool = False) -> None:
+def add_module_folder(place: Path | None = None, *, last: bool = False) -> None:
     """Let this process and its steps import modules of a folder, by default the caller's.
 
     It is searched first, or with ``last`` after the folders that are searched already.

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from svmrepro.workflow.configuration.jobs import jobs
 from svmrepro.workflow.configuration.model import ROOT, Artefact, Config
-from svmrepro.workflow.configuration.model import config_dir as config_dir
 from svmrepro.workflow.errors import StepError
 
 COMPARE = "compare"

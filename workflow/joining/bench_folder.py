@@ -33,7 +33,7 @@ def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> P
         named = re.sub(r"[^A-Za-z0-9._-]+", "-", joined)[:60].strip("-.") or "data"
         folder = Path("bench") / named
     elif str(output):
-        folder = callers_folder.made(output)
+        folder = callers_folder.output_path(output)
     else:
         raise StepError("--output: is empty; name a folder")
     if folder.exists() and not folder.is_dir():
@@ -83,12 +83,12 @@ def _other_data(folder: Path, data: Sequence[str | Path]) -> str:
 
 def _all_there(data: Sequence[str | Path]) -> bool:
     """Tell whether all data can be found; if not, that error comes first."""
-    return all(callers_folder.given(name).is_file() or str(name) in datasets.names() for name in data)
+    return all(callers_folder.input_path(name).is_file() or str(name) in datasets.names() for name in data)
 
 
 def _places(data: Sequence[str | Path]) -> list[str]:
     """Return the data as a bench in another folder would name them: whole paths of files."""
-    files = {name: callers_folder.given(name) for name in data}
+    files = {name: callers_folder.input_path(name) for name in data}
     places = [str(path.resolve()) if path.is_file() else str(name) for name, path in files.items()]
     return places or ["generated sets"]
 

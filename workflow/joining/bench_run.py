@@ -106,7 +106,7 @@ def bench(
         place = folder.absolute() / "arrays"
         arrays = {place / f"{name}.npz": bench_settings.numeric_arrays(name, data[name]) for name in data}
         sources = [*arrays]
-    callers_folder.find_modules(last=True)  # Python searches the folder of a script first
+    callers_folder.add_module_folder(last=True)  # Python searches the folder of a script first
     for line in run_bench(Bench(names, sources, **plain), folder, arrays).failures:
         say(line)
     return BenchResult(pd.read_csv(folder / "table.csv"), (folder / "figure.png").absolute())
@@ -169,7 +169,7 @@ def _hand_on_modules(solvers: Iterable[str]) -> None:
             module = sys.modules[name.partition(":")[0].partition(".")[0]]
             place = next(iter(getattr(module, "__path__", ())), getattr(module, "__file__", None))
             if place is not None:
-                callers_folder.find_modules(Path(place).absolute().parent)
+                callers_folder.add_module_folder(Path(place).absolute().parent)
 
 
 def _nothing_solved(config: Config) -> dict[str, bool]:
@@ -219,7 +219,7 @@ def _show(config: Config, folder: Path) -> list[Path]:
 
 
 def _measure_set(config: Path, experiment: str) -> None:
-    # -P: `find_modules` has said where to look first, not in the current folder.
+    # -P: `add_module_folder` has said where to look first, not in the current folder.
     command = [sys.executable, "-P", "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
     command += ["--paper", PAPER, "--experiment", experiment, "--job", "all"]
     # To standard error: output of solvers does not belong to the table.

@@ -150,7 +150,7 @@ def check_data(bench: Bench, made: Container[str | Path] = ()) -> None:
     _check_file_options(bench)
     _check_names(bench)
     for name in bench.data:
-        path = callers_folder.given(name)
+        path = callers_folder.input_path(name)
         if str(name) in datasets.names() or name in made or path.is_file():
             continue
         if path.is_dir():
@@ -206,9 +206,9 @@ def _name_of(path: Path) -> str:
 def _data_set(name: str, bench: Bench, folder: Path) -> BenchData:
     if name in datasets.names():
         return known_set(name, bench.rows)
-    test = bench.test and callers_folder.given(bench.test)
+    test = bench.test and callers_folder.input_path(bench.test)
     return sample_of_file(
-        callers_folder.given(name), folder / "own", bench.rows, bench.labels, bench.label, test
+        callers_folder.input_path(name), folder / "own", bench.rows, bench.labels, bench.label, test
     )
 
 

@@ -71,7 +71,8 @@ def exponent_of(numbers: PaperNumbers, experiment: str, contender: str) -> Inter
     return rounded(numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent"))
 
 
-def _exponent(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def exponents(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return exponents of the printed seconds, or differences of two."""
     if spec.get("of", CPU) != CPU:
         return []
     findings = []
@@ -85,7 +86,8 @@ def _exponent(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     return findings
 
 
-def _ratio(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return ratios of the printed seconds of two contenders."""
     above, below = spec["above"], spec["below"]
     if spec.get("of", CPU) != CPU:
         return []
@@ -122,7 +124,8 @@ def mean_per_example(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     return _by_size(spec, lambda name: numbers.sizes(name, table), look)
 
 
-def _curve_optimum(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def curve_optimum(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return the printed values at the optima of curves."""
     found = {name: numbers.optimum(name, spec["x"]) for name in spec["experiments"]}
     return [
         Finding(name, Interval.exact(best[1]), experiment=name)
@@ -131,7 +134,7 @@ def _curve_optimum(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     ]
 
 
-def _unfinished(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def unfinished(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return 1 where the paper prints seconds of others but none of the contender, 0 where it prints them."""
     contender = spec["contender"]
     return _by_size(
@@ -141,7 +144,7 @@ def _unfinished(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     )
 
 
-def _value(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+def values(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return counts of support vectors, or their shares; the papers took them from SMO."""
     columns = [spec["of"], *spec.get("per", ())]
     if "smo" not in spec["contenders"] or not set(columns) <= _COUNTS.keys():
@@ -184,21 +187,6 @@ def mean_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
         return None if above is None or below is None else _quotient(above, below)
 
     return _by_size(spec, lambda name: numbers.sizes(name, table), look)
-
-
-PRINTED: dict[str, Callable[[PaperNumbers, Spec], list[Finding]]] = {
-    "exponent": _exponent,
-    "exponent-difference": _exponent,
-    "ratio": _ratio,
-    "problem-ratio": problem_ratios,
-    "mean-per-example": mean_per_example,
-    "value": _value,
-    "curve-optimum": _curve_optimum,
-    "unfinished": _unfinished,
-    "significant": significant,
-    "mean-ratio": mean_ratios,
-}
-"""Kind -> function; a kind that is not listed is not applicable to the paper's numbers."""
 
 
 def _by_size(

@@ -220,8 +220,8 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
     quantity, kind = claim.quantity, claim.quantity.get("kind")
     if not isinstance(kind, str) or kind not in CLAIM_QUANTITIES:
         raise ValueError(f"quantity: kind: one of {', '.join(CLAIM_QUANTITIES)} expected")
-    _, required, optional = CLAIM_QUANTITIES[kind]
-    required = required | {"kind", "experiments"}
+    required = CLAIM_QUANTITIES[kind].required | {"kind", "experiments"}
+    optional = CLAIM_QUANTITIES[kind].optional
     for key in sorted(required - quantity.keys()):
         raise ValueError(f"quantity: key '{key}' is missing")
     for key in sorted(quantity.keys() - required - optional):

@@ -15,8 +15,10 @@ import math
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.run_pairs import flagged_sides
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun
@@ -245,38 +247,86 @@ def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
     )
 
 
-CLAIM_QUANTITIES: dict[str, tuple[Callable[[Results, Spec], list[Finding]], Set[str], Set[str]]] = {
-    "exponent": (exponent, {"contender"}, {"of", "sizes", "against"}),
-    "exponent-difference": (exponent, {"contender", "minus"}, {"of"}),
-    "ratio": (ratio, {"above", "below"}, {"of", "at", "from"}),
-    "problem-ratio": (problem_ratio, {"contender", "against"}, {"of", "at", "from"}),
-    "unfinished": (unfinished, {"contender"}, {"at", "from"}),
-    "support-vectors": (support_vectors, {"contender", "which"}, {"at", "from"}),
-    "value": (value, {"of", "contenders"}, {"per", "at", "from", "zeros"}),
-    "agreement": (agreement, {"of", "contenders"}, {"at", "from"}),
-    "limit-pattern": (limit_pattern, {"contender"}, {"at", "from"}),
-    "significant": (permutations.significant, {"contenders", "of", "has", "table"}, {"corrected"}),
-    "mean-ratio": (permutations.mean_ratios, {"above", "below", "of", "table"}, set()),
-    "mean-per-example": (permutations.mean_per_example, {"contender", "of", "table"}, set()),
-    "spread": (permutations.spread, {"contender", "of", "table"}, set()),
-    "printed-counts": (permutations.printed_counts, {"contender", "which", "table"}, {"of", "slack"}),
-    "curve-exponent": (curves.curve_exponents, {"contender", "x"}, curves.OPTIONAL),
-    "curve-value": (curves.curve_values, {"contender", "x"}, curves.OPTIONAL),
-    "curve-optimum": (curves.curve_optimum, {"contender", "x"}, set()),
-    "grid-share": (grids.grid_share, {"contenders"}, {"of"}),
-    "grid-ratio": (grids.grid_ratio, {"above", "below"}, {"of"}),
-    "planned-lengths": (permutations.planned_lengths, {"contender"}, {"longer", "shorter", "plain"}),
+class ClaimQuantity(NamedTuple):
+    """A kind of quantity: what measures it, and its parameters besides ``kind`` and ``experiments``."""
+
+    measure: Callable[[Results, Spec], list[Finding]]
+    required: Set[str]
+    optional: Set[str]
+    timed: bool  # whether it is of seconds, unless ``of`` names another column
+    printed: Callable[[PaperNumbers, Spec], list[Finding]] | None = None
+    """Takes it from the paper's printed numbers; None if it is not applicable to them."""
+
+
+CLAIM_QUANTITIES: dict[str, ClaimQuantity] = {
+    "exponent": ClaimQuantity(
+        exponent, {"contender"}, {"of", "sizes", "against"}, timed=True, printed=printed.exponents
+    ),
+    "exponent-difference": ClaimQuantity(
+        exponent, {"contender", "minus"}, {"of"}, timed=True, printed=printed.exponents
+    ),
+    "ratio": ClaimQuantity(
+        ratio, {"above", "below"}, {"of", "at", "from"}, timed=True, printed=printed.ratios
+    ),
+    "problem-ratio": ClaimQuantity(
+        problem_ratio,
+        {"contender", "against"},
+        {"of", "at", "from"},
+        timed=True,
+        printed=printed.problem_ratios,
+    ),
+    "unfinished": ClaimQuantity(
+        unfinished, {"contender"}, {"at", "from"}, timed=True, printed=printed.unfinished
+    ),
+    "support-vectors": ClaimQuantity(support_vectors, {"contender", "which"}, {"at", "from"}, timed=False),
+    "value": ClaimQuantity(
+        value, {"of", "contenders"}, {"per", "at", "from", "zeros"}, timed=False, printed=printed.values
+    ),
+    "agreement": ClaimQuantity(agreement, {"of", "contenders"}, {"at", "from"}, timed=False),
+    "limit-pattern": ClaimQuantity(limit_pattern, {"contender"}, {"at", "from"}, timed=False),
+    "significant": ClaimQuantity(
+        permutations.significant,
+        {"contenders", "of", "has", "table"},
+        {"corrected"},
+        timed=True,
+        printed=printed.significant,
+    ),
+    "mean-ratio": ClaimQuantity(
+        permutations.mean_ratios,
+        {"above", "below", "of", "table"},
+        set(),
+        timed=True,
+        printed=printed.mean_ratios,
+    ),
+    "mean-per-example": ClaimQuantity(
+        permutations.mean_per_example,
+        {"contender", "of", "table"},
+        set(),
+        timed=False,
+        printed=printed.mean_per_example,
+    ),
+    "spread": ClaimQuantity(permutations.spread, {"contender", "of", "table"}, set(), timed=False),
+    "printed-counts": ClaimQuantity(
+        permutations.printed_counts, {"contender", "which", "table"}, {"of", "slack"}, timed=False
+    ),
+    "curve-exponent": ClaimQuantity(curves.curve_exponents, {"contender", "x"}, curves.OPTIONAL, timed=True),
+    "curve-value": ClaimQuantity(curves.curve_values, {"contender", "x"}, curves.OPTIONAL, timed=True),
+    "curve-optimum": ClaimQuantity(
+        curves.curve_optimum, {"contender", "x"}, set(), timed=False, printed=printed.curve_optimum
+    ),
+    "grid-share": ClaimQuantity(grids.grid_share, {"contenders"}, {"of"}, timed=True),
+    "grid-ratio": ClaimQuantity(grids.grid_ratio, {"above", "below"}, {"of"}, timed=True),
+    "planned-lengths": ClaimQuantity(
+        permutations.planned_lengths, {"contender"}, {"longer", "shorter", "plain"}, timed=False
+    ),
 }
-"""Kind -> function, required parameters, optional parameters (besides ``kind`` and ``experiments``)."""
+"""Kind -> quantity."""
 
 
 def needs_clock(spec: Spec) -> bool:
     """Whether a quantity rests on measured seconds."""
-    timed = {"exponent", "exponent-difference", "ratio", "significant", "mean-ratio"}
-    timed |= {"curve-exponent", "curve-value", "problem-ratio", "unfinished", "grid-share", "grid-ratio"}
-    return (
-        spec["kind"] in timed and spec.get("of", CPU) in (CPU, grids.PER_ITERATION) and "short_of" not in spec
-    )
+    seconds = spec.get("of", CPU) in (CPU, grids.PER_ITERATION)
+    return CLAIM_QUANTITIES[spec["kind"]].timed and seconds and "short_of" not in spec
 
 
 def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> Interval | None:

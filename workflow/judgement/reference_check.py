@@ -274,7 +274,7 @@ def _compare_rows(
             absent.append(f"{label}: its experiment is not part of this run")
         elif new is None:
             strange.append(label)
-        elif other_data(old, new):
+        elif data_differ(old, new):
             other.append(label)
         elif not new["counts"] and new["status"] not in failed:
             absent.append(f"{label}: {new['status']}")
@@ -331,7 +331,7 @@ def _compare_counts(old: Entry, new: Entry, label: str, found: ReferenceCheck, p
             )
 
 
-def other_data(a: Entry, b: Entry) -> bool:
+def data_differ(a: Entry, b: Entry) -> bool:
     """Whether two entries of one key are known to be of different data."""
     return "data" in a and "data" in b and a["data"] != b["data"]
 

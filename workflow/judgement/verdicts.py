@@ -42,7 +42,6 @@ from svmrepro.workflow.analysis.printed_numbers import TIMINGS, PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
 from svmrepro.workflow.judgement._findings import Finding, Spec
-from svmrepro.workflow.judgement._printed_quantities import PRINTED
 from svmrepro.workflow.judgement.claims import (
     BENT,
     FAILS,
@@ -104,12 +103,12 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
         return UNMEASURED, "none of its experiments is part of this configuration", ()
     spec = {**claim.quantity, "experiments": known}
     findings = [
-        _that_counts(claim, results, item) for item in CLAIM_QUANTITIES[spec["kind"]][0](results, spec)
+        _that_counts(claim, results, item) for item in CLAIM_QUANTITIES[spec["kind"]].measure(results, spec)
     ]
     found = combined_verdict(claim, findings)
     noise = noise_verdict(claim, findings)
     bent = f"{BENT}{noise}, but the points do not lie on a line" if noise else ""
-    said = "; ".join(filter(None, (_statement(claim, findings), bent, _beside(results, spec))))
+    said = "; ".join(filter(None, (_findings_text(claim, findings), bent, _beside(results, spec))))
     if found != combined_verdict(claim, [item for item in findings if not item.stand_in]):
         found = {HOLDS: STAND_IN, FAILS: STAND_IN_FAILS}.get(found, found)
     return found, said, findings
@@ -117,11 +116,11 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
 
 def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
     """Return the verdict on the paper's printed numbers, and these numbers in words."""
-    asked = None if claim.restates else PRINTED.get(claim.quantity["kind"])
+    asked = None if claim.restates else CLAIM_QUANTITIES[claim.quantity["kind"]].printed
     findings = asked(numbers, claim.quantity) if asked is not None else []
     if not findings:
         return UNASKED, ""
-    return combined_verdict(claim, findings), _statement(claim, findings)
+    return combined_verdict(claim, findings), _findings_text(claim, findings)
 
 
 def _that_counts(claim: Claim, results: Results, finding: Finding) -> Finding:
@@ -280,7 +279,7 @@ def _by_noise(finding: Finding) -> Finding:
 
 def rule_text(claim: Claim) -> str:
     """Return the rule in words: "at least 0.8, in most"; then the sizes that decide."""
-    shown = " and ".join(_show(bound, claim.unit) for bound in claim.bound)
+    shown = " and ".join(_number_text(bound, claim.unit) for bound in claim.bound)
     where = {
         "all": "",
         "any": ", in at least one",
@@ -299,13 +298,13 @@ def _sizes_text(claim: Claim) -> str:
     return f"; decided from n = {claim.decisive:,} on" if claim.decisive else ""
 
 
-def _statement(claim: Claim, findings: Sequence[Finding]) -> str:
+def _findings_text(claim: Claim, findings: Sequence[Finding]) -> str:
     """Summarise the findings in one line: the number, or counts and extremes; then what is missing."""
     measured = [item for item in findings if item.interval is not None]
     absent = [item for item in findings if item.interval is None]
     parts: list[str] = []
     if len(measured) == 1:
-        parts.append(_finding(claim, measured[0]))
+        parts.append(_finding_text(claim, measured[0]))
     elif measured:
         parts += _extremes(claim, measured)
     if absent:
@@ -327,13 +326,15 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
     said += f", too small for {len(small)}" if small else ""
     parts = [said]
     if claim.over == "any" and met:
-        parts.append(f"such as {_finding(claim, met[0])}")
+        parts.append(f"such as {_finding_text(claim, met[0])}")
     elif (
         others := violated or undecided or small
     ):  # undecided findings matter only if there are no violations
-        parts.append(f"worst: {_finding(claim, max(others, key=lambda item: _beyond(claim, _value(item))))}")
+        parts.append(
+            f"worst: {_finding_text(claim, max(others, key=lambda item: _beyond(claim, _value(item))))}"
+        )
     low, high = min(measured, key=_value), max(measured, key=_value)
-    ends = [_shown(claim, item) for item in (low, high)]
+    ends = [_estimate_text(claim, item) for item in (low, high)]
     whole = f"range {ends[0]} ({low.label}) to {ends[1]} ({high.label})"
     return [*parts, f"all {ends[0]}" if ends[0] == ends[1] else whole]
 
@@ -356,12 +357,12 @@ def _estimate(finding: Finding) -> Interval:
     return finding.interval if finding.open_end else Interval.exact(finding.interval.value)
 
 
-def _shown(claim: Claim, finding: Finding) -> str:
+def _estimate_text(claim: Claim, finding: Finding) -> str:
     """Return a number in words: "1.2x", or "at least 3.1x" where a limit stopped a run."""
     assert finding.interval is not None
     low, high = finding.interval.ends or (0.0, 0.0)
     known = {"": finding.interval.value, "at least": low, "at most": high}[finding.open_end]
-    return f"{finding.open_end} {_show(known, claim.unit)}".lstrip()
+    return f"{finding.open_end} {_number_text(known, claim.unit)}".lstrip()
 
 
 def _beyond(claim: Claim, value: float) -> float:
@@ -370,22 +371,22 @@ def _beyond(claim: Claim, value: float) -> float:
     return max(lowest - value, value - highest)
 
 
-def _finding(claim: Claim, finding: Finding) -> str:
+def _finding_text(claim: Claim, finding: Finding) -> str:
     interval = finding.interval
     assert interval is not None
-    text = f"{finding.label}: {_shown(claim, finding)}"
+    text = f"{finding.label}: {_estimate_text(claim, finding)}"
     if finding.open_end:
         text += f", by {finding.bounded_by}"
     elif interval.ends is None:
         text += " (one pair, no interval)" if finding.single else " (no interval)"
     elif interval.low != interval.high:
-        text += f" [{' … '.join(_show(end, claim.unit) for end in interval.ends)}]"
+        text += f" [{' … '.join(_number_text(end, claim.unit) for end in interval.ends)}]"
         text += ", one pair" if finding.single else ""
     text += f", below the {finding.deciding_size:,} that decide" if finding.deciding_size else ""
-    return text if finding.paper is None else f"{text} (paper {_show(finding.paper, claim.unit)})"
+    return text if finding.paper is None else f"{text} (paper {_number_text(finding.paper, claim.unit)})"
 
 
-def _show(number: float, unit: str) -> str:
+def _number_text(number: float, unit: str) -> str:
     if unit == "%":
         return f"{100 * number:.2g} %" if abs(number) < 0.995 else f"{100 * number:.0f} %"
     text = f"{number:.3g}" if abs(number) < 1000 else significant(number)

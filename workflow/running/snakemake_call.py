@@ -89,7 +89,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     parser, settings = _parsed(others)
     layers = _layers(given, settings)
     if own := [name for name in getattr(given, "solver", None) or () if ":" in name]:
-        callers_folder.find_solvers(own)
+        callers_folder.make_importable(own)
     if getattr(given, "solver", None) or getattr(given, "dataset", None):
         layers = selected(layers, given.solver, given.dataset)
     targets = set(settings.targets or ())
@@ -108,11 +108,11 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
             targets -= set(runs)
         targets.add(goal)
     if settings.report:
-        settings.report = callers_folder.made(settings.report)
+        settings.report = callers_folder.output_path(settings.report)
     if settings.directory:
         settings.snakefile = Path(settings.snakefile).absolute()
         settings.report = settings.report and settings.report.absolute()
-        folder = callers_folder.made(settings.directory)
+        folder = callers_folder.output_path(settings.directory)
         folder.mkdir(parents=True, exist_ok=True)
         os.chdir(folder)
         settings.directory = None
@@ -353,7 +353,7 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[Lay
 
     layers: list[Layer] = []
     for file in settings.configfile or ():
-        layers.append((str(file), read_yaml(callers_folder.given(file))))
+        layers.append((str(file), read_yaml(callers_folder.input_path(file))))
         if not layers[-1][1]:
             raise StepError(f"{file}: holds no keys, so it would change nothing")
     chosen: dict[str, Any] = {}
@@ -379,14 +379,14 @@ def _is_paper(word: str) -> bool:
 
 def _is_run(word: str) -> bool:
     """Whether a word is meant as another run and no target: a folder, an archive or a URL."""
-    return "/" in word or word.lower().endswith(".zip") or callers_folder.given(word).exists()
+    return "/" in word or word.lower().endswith(".zip") or callers_folder.input_path(word).exists()
 
 
 def _found(run: str, settings: argparse.Namespace) -> str:
     """Return another run's URL, or its path from the folder in which the workflow will run."""
     if "://" in run:
         return run
-    path = callers_folder.given(run)
+    path = callers_folder.input_path(run)
     return str(path.absolute() if settings.directory else path)
 
 

@@ -35,13 +35,15 @@ from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
 from svmrepro.workflow.statistics import FEWEST_SIZES, Fit
-from svmrepro.workflow.tables.claims import MARKS
+from svmrepro.workflow.tables.claims import COLUMNS, MARKS
 from svmrepro.workflow.tables.layout.model import Table
 
 _ACTIVE = re.compile(
     r"<([\w.-]+:)?(script|foreignObject)\b|javascript:|&#|<!ENTITY|<\?xml-stylesheet", re.IGNORECASE
 )
 """Parts of an SVG that may run a script: elements, links, ways to hide them; so may attributes ``on...``."""
+
+_CLAIM_FIELDS = frozenset(column.key for column in COLUMNS)
 
 
 def mark(verdict: str) -> str:
@@ -57,7 +59,9 @@ class ShownClaim:
     findings: Sequence[Mapping[str, Any]] = ()
 
     def __getattr__(self, name: str) -> str:
-        """Return a column of the row; "" if it has no such column."""
+        """Return a column of the row; "" if the run that wrote it had no such column yet."""
+        if name not in _CLAIM_FIELDS:
+            raise AttributeError(f"claims have no column {name!r}")
         return self.fields.get(name, "")
 
     @property

@@ -26,6 +26,26 @@ from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.tables.layout.cells import Cell, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 
+COLUMNS = (
+    Column("verdict", "verdict", prose=True),
+    Column("id", "claim", prose=True, shown=False),
+    Column("kind", "kind", prose=True, shown=False),
+    Column("counted", "counted", prose=True, shown=False),
+    Column("beside", "beside", prose=True, shown=False),
+    Column("quote", "the paper's words", prose=True, paper=True),
+    Column("where", "where", prose=True, shown=False),
+    Column("reading", "reading and rule", prose=True),
+    Column("rule", "rule", prose=True, shown=False),
+    Column("because", "why it cannot fail", prose=True, shown=False),
+    Column("earlier_rule", "first rule", prose=True, shown=False),
+    Column("earlier_verdict", "verdict by the first rule", prose=True, shown=False),
+    Column("revised_because", "why it was revised", prose=True, shown=False),
+    Column("measured", "measured", prose=True),
+    Column("on_paper", "on the paper's numbers", prose=True, paper=True),
+    Column("printed", "the paper's numbers", prose=True, shown=False),
+)
+"""Columns of the table, and of its CSV."""
+
 MARKS = {HOLDS: "good", FAILS: "bad", UNDECIDED: "open", TOO_SMALL: "open"}
 
 
@@ -33,24 +53,6 @@ def build(results: Results, artefact: Artefact) -> Table:
     """Judge every claim of the paper, one line each; claims beside another follow it."""
     claims = judgement.claims_of(results.config, results.paper.name)
     verdicts = [judge(claim, results) for claim in _ordered(claims)]
-    columns = [
-        Column("verdict", "verdict", prose=True),
-        Column("id", "claim", prose=True, shown=False),
-        Column("kind", "kind", prose=True, shown=False),
-        Column("counted", "counted", prose=True, shown=False),
-        Column("beside", "beside", prose=True, shown=False),
-        Column("quote", "the paper's words", prose=True, paper=True),
-        Column("where", "where", prose=True, shown=False),
-        Column("reading", "reading and rule", prose=True),
-        Column("rule", "rule", prose=True, shown=False),
-        Column("because", "why it cannot fail", prose=True, shown=False),
-        Column("earlier_rule", "first rule", prose=True, shown=False),
-        Column("earlier_verdict", "verdict by the first rule", prose=True, shown=False),
-        Column("revised_because", "why it was revised", prose=True, shown=False),
-        Column("measured", "measured", prose=True),
-        Column("on_paper", "on the paper's numbers", prose=True, paper=True),
-        Column("printed", "the paper's numbers", prose=True, shown=False),
-    ]
     notes = [
         "Not counted: self-checks, which test this program rather than the paper; claims by construction, "
         "which cannot fail; and rules about counted work, shown below the rule about seconds of the same "
@@ -70,7 +72,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         )
     if any(verdict.verdict in (STAND_IN, STAND_IN_FAILS) for verdict in verdicts):
         notes.append("On a stand-in: on the paper's own data alone the verdict would differ.")
-    table = table_of(results, artefact, columns, [_row(verdict) for verdict in verdicts], notes=notes)
+    table = table_of(results, artefact, COLUMNS, [_row(verdict) for verdict in verdicts], notes=notes)
     # Above the table, which may have a hundred rows.
     tallies = (_tally(kind, verdicts) for kind in (HEADLINE, DETAIL))
     caption = " ".join(filter(None, (table.caption, *tallies)))

@@ -6,7 +6,7 @@ from typing import get_type_hints
 import pytest
 from matplotlib.figure import Figure
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS, builder_of
 from svmrepro.workflow.configuration.artefact_settings import settings_of
 from svmrepro.workflow.configuration.model import Artefact
@@ -25,4 +25,4 @@ def test_a_kind_has_a_builder_that_documents_its_settings(form, kind):
     documented = inspect.getdoc(builder)
     own = {*settings_of(kind).__struct_fields__} - {*ArtefactSettings.__struct_fields__}
     assert not {name for name in own if f"``{name}``" not in documented}
-    assert (paths.config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()
+    assert (config_dir().parent / "workflow" / "report" / f"{kind}.rst").is_file()

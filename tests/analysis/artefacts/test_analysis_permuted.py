@@ -5,7 +5,7 @@ from permuted_support import PAPER
 from support import rows_of
 from svmrepro.workflow.analysis.paired_contenders import pair_up, problems
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import config_dir, paths
 from svmrepro.workflow.figures.working_sets import relative
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED, read_claims
 from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
@@ -132,7 +132,7 @@ def test_pairs_that_met_other_load_count_for_seconds_only_where_there_is_no_othe
 
 def verdicts(config):
     paper = config.papers[PAPER]
-    path = paths.config_dir() / "claims" / f"{PAPER}.yaml"
+    path = config_dir() / "claims" / f"{PAPER}.yaml"
     results = load(config, PAPER, paper.experiments)
     claims = read_claims(path, list(paper.experiments), paper.left_out)
     return {claim.id: judge(claim, results) for claim in claims}
@@ -187,7 +187,7 @@ def share(config, of, has):
     experiments = config.papers[PAPER].experiments
     spec = {"kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"]}
     spec |= {"of": of, "has": has, "table": "table2"}
-    (finding,) = CLAIM_QUANTITIES["significant"][0](load(config, PAPER, experiments), spec)
+    (finding,) = CLAIM_QUANTITIES["significant"].measure(load(config, PAPER, experiments), spec)
     return finding
 
 

@@ -57,7 +57,7 @@ def test_lengths_are_summed_over_permutations(tmp_path):
     plain, planned, runs = lengths(results, "banana", "pasmo-lengths", 5300)
     assert (plain.tolist(), planned.tolist(), runs) == ([0, 50, 70], [10, 0, 45], 10)
     assert lengths(results, "heart", "pasmo-lengths", 270)[0].size == 0
-    share = CLAIM_QUANTITIES["planned-lengths"][0]
+    share = CLAIM_QUANTITIES["planned-lengths"].measure
     spec = {"experiments": ["banana", "heart"], "contender": "pasmo-lengths"}
     # Three bins of the axis: from -2.05, -1.95 and -1.85 to the next, lengths of about -126, -79 and -53.
     assert [finding.interval.value for finding in share(results, {**spec, "shorter": -60})[:1]] == [10 / 55]

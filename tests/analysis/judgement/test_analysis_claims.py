@@ -8,7 +8,7 @@ from curve_support import claim, experiment, results, run
 from msgspec import structs
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import load
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.model import Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
@@ -37,7 +37,7 @@ from svmrepro.workflow.judgement.verdicts import (
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.statistics.intervals import NORMAL_QUANTILE, PROCESS_SPREAD
 
-CLAIMS = paths.config_dir() / "claims" / "platt1998.yaml"
+CLAIMS = config_dir() / "claims" / "platt1998.yaml"
 LEFT_OUT = ("accuracy-adult-linear", "accuracy-adult-gaussian")  # not among the synthetic experiments
 
 ENTRY = {

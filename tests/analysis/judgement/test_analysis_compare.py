@@ -290,7 +290,7 @@ def test_seeds_of_other_data_are_not_paired(full, other):
     for here, there, equal in ((False, False, 4), (True, True, 4), (True, False, 1)):
         pair = PairedRuns(run(here), run(there))
         (row,) = pair.rows
-        assert (row.pairs, row.verdict, sum(pair.of_other_data.values())) == (equal, "equal", 4 - equal)
+        assert (row.pairs, row.verdict, sum(pair.other_data_pairs.values())) == (equal, "equal", 4 - equal)
         assert not pair.outcome.faults and pair.outcome.rows == equal
         remarks = [each for each in pair.outcome.remarks if "other data" in each]
         noted = [
@@ -298,7 +298,7 @@ def test_seeds_of_other_data_are_not_paired(full, other):
         ]
         assert len(remarks) == len(noted) == (equal < 4)
     without = PairedRuns(run(True), read_run(folder, [PAPER]))
-    assert without.rows[0].pairs == 4 and not without.of_other_data
+    assert without.rows[0].pairs == 4 and not without.other_data_pairs
     only = replace(pair.there, rows=[row for row in pair.there.rows if row["seed"] != "0"])
     (row,) = PairedRuns(pair.here, only).rows
     assert (row.pairs, row.verdict) == (0, "other data")

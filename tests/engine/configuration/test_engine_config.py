@@ -281,7 +281,9 @@ def test_a_leading_tilde_is_the_home_folder(monkeypatch):
     config = load_config({**folders, **files})
     assert {str(getattr(config, name)) for name in folders} == {"/home/me/mine"}
     assert config.own_files("mine") == ["/home/me/mine"] * 2 and config.mirror == "/home/me/data"
-    assert callers_folder.given("~/mine") == callers_folder.made("~/mine") == Path("/home/me/mine")
+    assert (
+        callers_folder.input_path("~/mine") == callers_folder.output_path("~/mine") == Path("/home/me/mine")
+    )
     assert load_config({"data_dir": "~nobody-of-this-name/x"}).data_dir == Path("~nobody-of-this-name/x")
 
 
