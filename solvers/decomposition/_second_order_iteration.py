@@ -70,8 +70,8 @@ def iterate(state, cache, store, panel, block, shape, eps, slice_work, step_limi
     -------
     int
         ``CONVERGED``: the gap over the active set is at most eps. ``NEARLY``: it is at most 10 eps, and the
-        whole set is still to be checked near the end. ``SHRINK``: at least a tenth of the active set is
-        marked to leave. ``RUNNING``: the slice, the step limit or the allowed work between free multipliers
+        whole set is still to be checked near the end. ``SHRINK``: enough of the active set is marked to
+        leave. ``RUNNING``: the slice, the step limit or the allowed work between free multipliers
         is used up.
     """
     y, C, beta, G = state.y, state.C, state.beta, state.G

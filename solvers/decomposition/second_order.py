@@ -32,8 +32,9 @@ Where the paper is silent:
 * A curvature below 1e-12, or below 1e-12 max K_ii if that is less, is replaced by this bound; LIBSVM replaces
   only one that is not positive. A determinant below 1e-12 Q_11 Q_22 gives the Newton step. A working set with
   a shrunk example is neither used for planning nor a candidate.
-* Shrinking follows LIBSVM's rule, applied when at least a tenth of the active set can leave. The gradient of
-  the shrunk examples is computed from the multipliers that have changed since the first of them left.
+* Shrinking follows LIBSVM's rule, applied when at least a tenth of the active set can leave, or a seventh if
+  rows are in single precision. The gradient of the shrunk examples is computed from the multipliers that have
+  changed since the first of them left.
 * The gradient is a sum over all steps. If their total rounding error could exceed a hundredth of eps, the
   gradient is recomputed in double precision before the run ends. Rows in single precision therefore cost
   steps, but never change the result. If this does not terminate, the run is ``stalled``. The rounding of

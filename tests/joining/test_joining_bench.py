@@ -222,7 +222,8 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
 
 
-def test_a_bench_waits_for_another_one_in_its_folder_before_it_writes(tmp_path):
+@pytest.mark.parametrize("other", [False, True])
+def test_a_bench_waits_for_another_one_in_its_folder_before_it_writes(other, table, tmp_path):
     script = (
         "import numpy as np\n"
         "from svmrepro.workflow.joining.bench_run import bench\n"
@@ -235,8 +236,12 @@ def test_a_bench_waits_for_another_one_in_its_folder_before_it_writes(tmp_path):
         said = next(line for line in process.stderr if line.startswith("bench: "))
         assert f"waiting: bench/mine is in use by the bench of process {os.getpid()} on " in said
         assert [path.name for path in folder.iterdir()] == [".run.lock"]
-    process.communicate(timeout=240)
-    assert process.returncode == 0 and (folder / "table.csv").is_file()
+        if other:
+            (folder / MARK).parent.mkdir(parents=True)
+            (folder / MARK).write_text(data_line([table]))
+    _, said = process.communicate(timeout=240)
+    assert (process.returncode == 0) == (folder / "table.csv").is_file() == (not other), said
+    assert f"holds a bench of {table}" in said or not other
 
 
 def test_a_script_hands_on_modules_that_lie_beside_it(tmp_path):

@@ -39,7 +39,8 @@ def _candidates(folder: Path, scale: str, papers: Iterable[str]) -> Iterator[Con
     runs = (kept / RUNS).read_text(encoding="utf-8").splitlines() if (kept / RUNS).is_file() else []
     last = {name: place for place, name in enumerate(runs)}
     files = [path for path in kept.glob("*.json") if not path.name.endswith(".overrides.json")]
-    for path in sorted(files, key=lambda path: last.get(path.name, -1), reverse=True):
+    # Folders of earlier versions have no list of runs.
+    for path in sorted(files, key=lambda path: (last.get(path.name, -1), path.stat().st_mtime), reverse=True):
         with suppress(StepError):  # written by another version
             yield read_config(path)
     known = {path.stem for path in (config_dir() / "experiments").glob("*.yaml")}

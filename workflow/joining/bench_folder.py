@@ -43,9 +43,15 @@ def folder_of(data: Sequence[str | Path], output: str | Path | None = None) -> P
             f"--output: {folder} holds files that no bench made ({foreign}); "
             "name an empty folder, or that of an earlier bench"
         )
-    if (output is not None or _all_there(data)) and (other := _other_data(folder, data)):
-        raise StepError(f"--data: {folder} holds a bench of {other}; name another folder by -o")
+    if output is not None or _all_there(data):
+        refuse_other_data(folder, data)
     return folder
+
+
+def refuse_other_data(folder: Path, data: Sequence[str | Path]) -> None:
+    """Raise a StepError if a folder holds a bench of other data."""
+    if other := _other_data(folder, data):
+        raise StepError(f"--data: {folder} holds a bench of {other}; name another folder by -o")
 
 
 def data_line(data: Sequence[str | Path]) -> str:

@@ -135,6 +135,7 @@ def run_bench(wanted: Bench, folder: Path, arrays: Mapping[Path, tuple[Any, Any]
     contenders = bench_settings.contenders_of(wanted)
     bench_settings.check_data(wanted, arrays)
     with lock(folder / ".run.lock", partial(_say_waiting, folder)):
+        bench_folder.refuse_other_data(folder, wanted.data)  # of the bench that this one waited for
         for file, (X, y) in arrays.items():
             with atomic_path(file) as temporary:
                 write_npz(temporary, X, y)
