@@ -194,6 +194,8 @@ class SecondOrderRun:
         A bound on all kernel values, not 0.
     target : float
         Gap at which the iteration ends.
+    most_noise : float
+        Share of eps up to which rounded rows may change the gradient, see :func:`rounding_matters`.
     mixed, drift_then : bool, float
         Whether some entries of G are not sums of rows from the first step on, and the drift until then.
     sums_are_fixed : bool
@@ -423,7 +425,7 @@ def rounding_matters(run: SecondOrderRun) -> bool:
         return False
     state = run.state
     noise = SINGLE_ROUNDING * run.largest * math.sqrt(float(state.beta @ state.beta)) / run.eps
-    if run.most_noise == _MOST_NOISE < noise:
+    if noise > _MOST_NOISE and run.most_noise == _MOST_NOISE:  # for the first time
         free = np.count_nonzero(state.status == UP | DOWN)
         if free > _MANY_FREE * np.count_nonzero(state.beta):
             run.most_noise = _MOST_NOISE_OF_MANY
