@@ -265,7 +265,7 @@ def kernel_sums(kernel: Kernel, A: Any, B: Any, c: Vector, exact: bool = False) 
     return Sum(total.total, error + _exponents(kernel) * float(np.abs(c).sum()))
 
 
-class GramMatrix(NamedTuple):
+class GaussianMatrix(NamedTuple):
     """Gaussian kernel values of all pairs of examples, shape (n, n), and what bounds their errors."""
 
     values: npt.NDArray[np.float64]
@@ -274,7 +274,7 @@ class GramMatrix(NamedTuple):
     d: int  # features
     order: npt.NDArray[np.int64] | None = None  # row of `values` that belongs to each example; None: the same
 
-    def permuted(self, order: npt.NDArray[np.int64]) -> GramMatrix:
+    def permuted(self, order: npt.NDArray[np.int64]) -> GaussianMatrix:
         """Return the matrix of the same examples in another order; the values are not copied.
 
         Parameters
@@ -292,10 +292,10 @@ class GramMatrix(NamedTuple):
         return self._replace(order=order)
 
 
-def gaussian_matrix(kernel: Kernel, X: Any) -> GramMatrix:
+def gaussian_matrix(kernel: Kernel, X: Any) -> GaussianMatrix:
     """Return the kernel values of all pairs of rows for a Gaussian kernel, in 8 n^2 bytes."""
     metric = _Metric(kernel, X, X)
-    return GramMatrix(_all_pairs(metric, X), metric.relative, metric.direct, metric.d)
+    return GaussianMatrix(_all_pairs(metric, X), metric.relative, metric.direct, metric.d)
 
 
 def kernel_matrix(kernel: Kernel, X: Any) -> npt.NDArray[np.float64]:
@@ -326,15 +326,15 @@ def _all_pairs(metric: _Metric, X: Any) -> npt.NDArray[np.float64]:
 
 
 def matrix_sums(
-    kernel: Kernel, X: Any, gram: npt.NDArray[np.float64] | GramMatrix, c: Vector, exact: bool = False
+    kernel: Kernel, X: Any, gram: npt.NDArray[np.float64] | GaussianMatrix, c: Vector, exact: bool = False
 ) -> Sum:
     """Return :func:`kernel_sums` of X with itself, from its :func:`kernel_matrix`."""
     if kernel.name != "gaussian":
         # The bounds of other kernels need more than the kernel values.
         return kernel_sums(kernel, X, X, c, exact)
-    if not isinstance(gram, GramMatrix):
+    if not isinstance(gram, GaussianMatrix):
         metric = _Metric(kernel, X, X)
-        gram = GramMatrix(gram, metric.relative, metric.direct, metric.d)
+        gram = GaussianMatrix(gram, metric.relative, metric.direct, metric.d)
     if gram.order is not None:
         moved = np.empty_like(c)
         moved[gram.order] = c

@@ -113,11 +113,11 @@ class SourceCode:
         self.root = root
         self._memories: dict[Path, dict[str, Any]] = {}
         self._changed: set[Path] = set()
-        self._read = cache(self._parsed)
-        self._follow = cache(self._followed)
-        self._resolve = cache(self._resolved)
-        self._file = cache(self._found)
-        self._bound = cache(self._bindings)
+        self._module = cache(self._read_module)
+        self._reached = cache(self._find_reached)
+        self._meanings = cache(self._find_meanings)
+        self._file = cache(self._find_file)
+        self._bindings = cache(self._find_bindings)
 
     def modules(self, package: str) -> tuple[str, ...]:
         """Return the modules of a package and its subpackages, such as ``solvers.driver``."""
@@ -140,61 +140,61 @@ class SourceCode:
         Packages, modules and definitions in ``without`` are excluded, with everything reached only through
         them. A module that does not exist raises ValueError.
         """
-        todo = [(name, k) for name in modules for k in range(len(self._read(name).statements))]
+        todo = [(name, k) for name in modules for k in range(len(self._module(name).statements))]
         seen: set[Place] = set()
         lines = set()
         while todo:
             here = todo.pop()
             if here not in seen:
                 seen.add(here)
-                line, reached = self._follow(*here, without)
+                line, reached = self._reached(*here, without)
                 lines.add(line)
                 todo.extend(reached)
         self._keep()
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 
-    def _followed(self, module: str, k: int, without: tuple[str, ...]) -> tuple[str, list[Place]]:
+    def _find_reached(self, module: str, k: int, without: tuple[str, ...]) -> tuple[str, list[Place]]:
         """Return a statement with the code of the names it uses, and the statements that it reaches."""
-        statements = self._read(module).statements
+        statements = self._module(module).statements
         # Statements other than definitions run when their module is imported.
         reached = [(module, j) for j, each in enumerate(statements) if not each.defines]
         meant = []
         for used in statements[k].uses:
-            for found in self._resolve(module, used, without):
-                meant.append(f"{used.rpartition('.')[2]} {self._read(found[0]).statements[found[1]].code}")
+            for found in self._meanings(module, used, without):
+                meant.append(f"{used.rpartition('.')[2]} {self._module(found[0]).statements[found[1]].code}")
                 reached.append(found)
         return " ".join([statements[k].code, *sorted(meant)]), reached
 
-    def _resolved(self, module: str, used: str, without: tuple[str, ...]) -> list[Place]:
+    def _find_meanings(self, module: str, used: str, without: tuple[str, ...]) -> list[Place]:
         """Return the statements that a name used in a module (see `_uses`) may refer to."""
         first, _, rest = used.partition(".")
-        found = [] if rest else list(self._bound(module).get(first, []))
-        for place, name in self._read(module).imports.get(first, []):
+        found = [] if rest else list(self._bindings(module).get(first, []))
+        for place, name in self._module(module).imports.get(first, []):
             dotted = _dotted(place, name)
             if any(f"{dotted}.{rest}".startswith(f"{each}.") for each in without):
                 continue
             if self._file(dotted) is None:
-                found += self._resolve(place, name, without)
+                found += self._meanings(place, name, without)
             elif rest:
-                found += self._resolve(dotted, rest, without)
+                found += self._meanings(dotted, rest, without)
             else:  # the module itself is used as an object
-                found += [(dotted, k) for k in range(len(self._read(dotted).statements))]
+                found += [(dotted, k) for k in range(len(self._module(dotted).statements))]
         return found
 
-    def _bindings(self, module: str) -> dict[str, list[Place]]:
+    def _find_bindings(self, module: str) -> dict[str, list[Place]]:
         """Return the names that a module binds, with the statements that bind them."""
         bound: dict[str, list[Place]] = {}
-        for k, each in enumerate(self._read(module).statements):
+        for k, each in enumerate(self._module(module).statements):
             for name in each.binds:
                 bound.setdefault(name, []).append((module, k))
         return bound
 
-    def _found(self, name: str) -> Path | None:
+    def _find_file(self, name: str) -> Path | None:
         """Return the file of a module, or None if there is no such module."""
         path = self.root.joinpath(*name.split("."))
         return next(filter(Path.is_file, (path / "__init__.py", path.with_suffix(".py"))), None)
 
-    def _parsed(self, name: str) -> Module:
+    def _read_module(self, name: str) -> Module:
         """Return the parsed content of a module.
 
         Parsing all modules takes half a second, for which every step of a workflow would have to wait. The

@@ -73,7 +73,7 @@ from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import (
     TINY,
     UNIT,
-    GramMatrix,
+    GaussianMatrix,
     Sum,
     column_sizes,
     diagonal,
@@ -105,7 +105,7 @@ _QUICK_TERMS = 1e9  # likewise, products of entries
 def certify(
     problem: Problem,
     solution: Solution,
-    gram: npt.NDArray[np.float64] | GramMatrix | None = None,
+    gram: npt.NDArray[np.float64] | GaussianMatrix | None = None,
     *,
     sample: int | None = None,
     seed: int | None = None,
@@ -119,7 +119,7 @@ def certify(
     solution : Solution
         With multipliers ``alpha``, shape (n,); or, if its promise is a gap, with ``weights``. In that case
         the lower bound comes from its multipliers or ``witness`` if it has them, else from a search.
-    gram : ndarray of float64, shape (n, n), or GramMatrix, optional
+    gram : ndarray of float64, shape (n, n), or GaussianMatrix, optional
         The problem's :func:`gram_matrix`, computed once to judge several solutions on the same examples. It
         saves time for a Gaussian kernel, if all examples are judged; other certificates do not use it.
     sample : int, optional
@@ -305,7 +305,7 @@ class _Margins:
 
 
 def _certify_kkt(
-    problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | GramMatrix | None
+    problem: Problem, solution: Solution, gram: npt.NDArray[np.float64] | GaussianMatrix | None
 ) -> Certificate:
     """Judge multipliers by the Karush-Kuhn-Tucker conditions."""
     alpha, y, kernel, w = solution.alpha, problem.y, problem.kernel, solution.weights

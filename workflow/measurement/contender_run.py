@@ -32,7 +32,7 @@ from svmrepro.solvers import (
 from svmrepro.solvers.caches import reused_memory
 from svmrepro.solvers.compilation.processor import processors
 from svmrepro.solvers.driver import prepare
-from svmrepro.solvers.reference_kernels import GramMatrix
+from svmrepro.solvers.reference_kernels import GaussianMatrix
 from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
@@ -86,7 +86,7 @@ class ContenderRuns:
         point: float | None = None,
         test: tuple[Any, Any] | None = None,
         instructions: Instructions | None = None,
-        matrix: Callable[..., GramMatrix | None] | None = None,
+        matrix: Callable[..., GaussianMatrix | None] | None = None,
         present: PresentRun | None = None,
     ) -> None:
         self._experiment = experiment
@@ -280,7 +280,7 @@ def certified(
     solution: Solution,
     contender: Contender,
     eps: float,
-    matrix: Callable[[Problem], GramMatrix | None],
+    matrix: Callable[[Problem], GaussianMatrix | None],
 ) -> dict[str, Any]:
     """Certify a solution; one that fails is no result, whatever status the solver reports.
 

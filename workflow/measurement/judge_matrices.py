@@ -7,7 +7,7 @@ import secrets
 import numpy as np
 from svmrepro.datasets.permutations import permuted_rows
 from svmrepro.solvers import Problem
-from svmrepro.solvers.reference_kernels import GramMatrix, gaussian_matrix, kernel_matrix
+from svmrepro.solvers.reference_kernels import GaussianMatrix, gaussian_matrix, kernel_matrix
 
 #: Maximum size in bytes of a matrix that is kept.
 MOST_BYTES = 2**29
@@ -26,11 +26,11 @@ class JudgeMatrices:
 
     def __init__(self) -> None:
         self._key: object = None
-        self._matrices: dict[str | None, GramMatrix] = {}
+        self._matrices: dict[str | None, GaussianMatrix] = {}
 
     def of(
         self, problem: Problem, encoding: str | None, examples: object, permutation: int | None = None
-    ) -> GramMatrix | None:
+    ) -> GaussianMatrix | None:
         """Return a problem's kernel matrix; None if it is too large or not useful to the judge.
 
         ``examples`` is the same for the same examples in any ``encoding`` and order; the ``permutation`` is
@@ -54,7 +54,7 @@ class JudgeMatrices:
         return found
 
 
-def _look(found: GramMatrix, problem: Problem) -> None:
+def _look(found: GaussianMatrix, problem: Problem) -> None:
     """Raise RuntimeError if the values of some random examples are not the problem's."""
     members = np.array([secrets.randbelow(problem.n) for _ in range(_LOOKED_AT)])
     rows = members if found.order is None else found.order[members]
