@@ -41,32 +41,31 @@ def published(two, tmp_path, monkeypatch):
     return folder, tmp_path / "again"
 
 
-@pytest.mark.parametrize("figures", [True, False])
-def test_every_table_comes_from_the_measurements_alone(published, capsys, figures):
+def test_every_table_comes_from_the_measurements_alone(published, capsys):
     folder, output = published
     for name in ("fits", "ratios", "measurements"):
         (folder / synthetic.PAPER / f"{name}.parquet").rename(folder / f"{name}.parquet")
     (folder / "measurements.parquet").rename(folder / synthetic.PAPER / "measurements.parquet")
-    assert remake.run([folder], output, figures=figures) == 0
-    assert (output.parent / "drawn").exists() == figures
+    assert remake.run([folder], output) == 0
+    assert (output.parent / "drawn").exists()
     assert "tables of platt1998 made again from the measurements; 0 differences." in capsys.readouterr().out
     assert (output / "results" / "paper" / synthetic.PAPER / "scaling.md").read_bytes() == (
         folder / synthetic.PAPER / "scaling.md"
     ).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new"), [("timing-noise-linear", "0.00", "0.01"), ("claims", "holds", "does not hold")]
-)
-def test_a_table_that_says_something_else_is_found(published, capsys, file, old, new):
+def test_a_table_that_says_something_else_is_found(published, capsys):
     folder, output = published
-    path = folder / synthetic.PAPER / f"{file}.csv"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    assert remake.run([folder], output) == 1
+    wrong = {"timing-noise-linear": ("0.00", "0.01"), "claims": ("holds", "does not hold")}
+    for file, (old, new) in wrong.items():
+        path = folder / synthetic.PAPER / f"{file}.csv"
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+    assert remake.run([folder], output, figures=False) == 1
     said = capsys.readouterr().out
-    assert f"{file}.csv: row " in said and "1 difference." in said
+    assert all(f"{file}.csv: row " in said for file in wrong) and "2 differences." in said
+    assert not (output.parent / "drawn").exists()
 
 
 @pytest.mark.parametrize("same", [True, False])

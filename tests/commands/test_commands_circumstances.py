@@ -97,7 +97,7 @@ def test_a_long_path_of_temporary_files_costs_the_progress_within_jobs_only(tmp_
         assert channel.sender() is None
 
 
-def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
+def test_a_full_disk_is_named_with_the_file(tmp_path):
     mount = f"mount -t tmpfs -o size=300k none {tmp_path} && cd {tmp_path}"
     private = ("unshare", "-rm", "sh", "-c")
     if ran(*private, mount).returncode:
@@ -106,7 +106,7 @@ def test_a_full_disk_is_named_with_the_file_and_loses_nothing(tmp_path):
     text = (tmp_path / "quick.yaml").read_text()
     fill = "dd if=/dev/zero of=filler 2>/dev/null bs=4k count=40; "
     script = f"{mount} && printf %s '{text}' >quick.yaml && {fill} \"$@\""
-    ended = ran(*private, script, "sh", *words_of(*RUN), env=environment())
+    ended = ran(*private, script, "sh", *words_of(*RUN), env=environment(**COMPILED))
     assert ended.returncode == 1 and "Traceback" not in ended.stderr
     (line,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     # What did not fit is a file of the run, Numba's compiled code, or what Snakemake records.
@@ -138,7 +138,7 @@ def test_a_command_prints_what_its_own_steps_answer(targets, answer, tmp_path):
     assert answers_to(targets, tmp_path) == answer
 
 
-def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path):
+def test_without_a_network_what_needs_it_is_not_run(tmp_path):
     settings(tmp_path, sizes=[20], of={"dataset": "adult"})
     for _ in range(2):
         ended = svmrepro(tmp_path, *RUN, **COMPILED)
@@ -149,9 +149,6 @@ def test_without_a_network_data_are_an_error_only_if_they_are_required(tmp_path)
     measured = rows_of(tmp_path / "results/default/platt1998/noise-linear/measurements.csv")
     assert {row["status"] for row in measured} == {"not_run"}
     assert all("data set adult not available" in row["reason"] for row in measured)
-    ended = svmrepro(tmp_path, *RUN, "--config", "require_data=true", **COMPILED)
-    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
-    assert ended.returncode == 1 and "adult" in line and "(require_data is true)" in line
 
 
 def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for_it(tmp_path):
@@ -207,7 +204,7 @@ def test_a_run_that_waited_tells_its_own_errors_only(tmp_path):
             log.write("error: of the other run\n")
     said, _ = process.communicate(timeout=240)
     (line,) = [line for line in said.splitlines() if line.startswith("error: ")]
-    assert process.returncode == 1 and "adult" in line
+    assert process.returncode == 1 and "adult" in line and "(require_data is true)" in line
 
 
 # -- the folder in which a command is called -------------------------------------------------------------

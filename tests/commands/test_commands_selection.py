@@ -163,7 +163,10 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("solvers", "code"), [(("leave", "above_250"), 1), (("give_up",), 0)])
+@pytest.mark.parametrize(
+    ("solvers", "code"),
+    [(("leave", "above_250"), 1), pytest.param(("give_up",), 0, marks=pytest.mark.slow)],
+)
 def test_solvers_that_fail_are_named_at_the_end(tmp_path, solvers, code):
     (tmp_path / "mine.py").write_text(FAILS)
     own = [word for name in solvers for word in ("-s", f"mine:{name}")]

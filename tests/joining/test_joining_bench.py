@@ -485,5 +485,10 @@ def test_a_bench_that_is_stopped_says_how_to_go_on(number, code, table, tmp_path
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(bench_settings, "check_own_solvers", stopped)
-    assert main(["bench", "-d", str(table)]) == code
+    # A shell's background job ignores it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["bench", "-d", str(table)]) == code
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert "stopped; finished measurements are kept in bench/mine, and the same" in capsys.readouterr().err

@@ -104,7 +104,6 @@ def test_limits() -> None:
     assert stopped.status == "iteration_limit" and stopped.iterations == 7
     assert objective(problem, stopped.weights) == pytest.approx(stopped.info["primal"], rel=1e-12)
     assert 1e-9 < gap(problem, stopped) < 1.0
-    assert solve(problem, NAME, eps=1e-12, time_limit=0.05).status in ("time_limit", "stalled")
 
 
 def test_tight_tolerances_are_reached_when_the_dual_no_longer_rises() -> None:

@@ -59,7 +59,9 @@ def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyP
     assert one.status == "optimal" and one.info["shrinks"] and one.info["gradient_restores"]
     monkeypatch.setattr(helpers, "processors", lambda: 3)
     for threads in (2, 3):
+        begin = time.process_time()
         other = solve(given, "smo-newton", cache_mb=20.0, threads=threads)
+        assert one.cpu_seconds / 2 < other.cpu_seconds <= time.process_time() - begin
         assert_equal(one, other)
         assert 0.0 < other.info["divided_share"] <= 1.0
         assert certify(given, other).passes(1e-3, 1.0)

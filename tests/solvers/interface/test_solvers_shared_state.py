@@ -68,6 +68,7 @@ def test_limits_during_the_first_pass_of_dual_descent() -> None:
     y[-1] = -1.0
     problem = Problem(X, y, 1.0, Kernel.linear(), bias=False, storage="dense")
     solution = solve(problem, "dual-descent", start=start, time_limit=1e-9, verify=False)
+    assert solution.status == "time_limit"
     assert solution.info["primal"] == pytest.approx(objective(problem, solution.weights), rel=1e-9)
 
 
