@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from svmrepro.workflow.analysis.curves import AXES
 from svmrepro.workflow.analysis.field_types import slug
 from svmrepro.workflow.analysis.measurement_columns import LABELS
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
+from svmrepro.workflow.configuration.typed_data import T
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.figures.style import contender_looks
 from svmrepro.workflow.number_text import separated
@@ -181,7 +183,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     if not path.is_file():
         return
     for number, text in enumerate(read_text(path).split("\n")[:-1], 1):
-        line = json_object(text, f"{path}:{number}")
+        line = parse_json(text, f"{path}:{number}", dict[str, Any])
         if {"n", "contender", "status"} <= line.keys():
             yield number, text, line
 
@@ -194,17 +196,9 @@ def read_text(path: Path) -> str:
         raise StepError(f"{path}: {one_line(error)}") from None
 
 
-def json_object(text: str, place: str) -> dict[str, Any]:
-    """Parse a JSON object; an error names its place, a file or one of its lines."""
+def parse_json(text: str, place: str, kind: type[T]) -> T:
+    """Parse JSON of a type that msgspec supports; an error names its place, a file or one of its lines."""
     try:
-        found = json.loads(text, parse_constant=_refuse)
+        return msgspec.json.decode(text, type=kind)
     except (ValueError, RecursionError) as error:
-        raise StepError(f"{place}: is not JSON ({one_line(error)})") from None
-    if not isinstance(found, dict):
-        raise StepError(f"{place}: is not a JSON object")
-    return found
-
-
-def _refuse(constant: str) -> None:
-    """Refuse NaN and the infinities, which JSON has not."""
-    raise ValueError(f"{constant} is not a number of JSON")
+        raise StepError(f"{place}: {one_line(error)}") from None

@@ -8,7 +8,6 @@ configuration that the run left in its folder, else from this project's own.
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,18 +18,16 @@ from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
-from msgspec import structs
 from svmrepro.workflow.analysis.fits import MEASURED, PAPER, read_fits
 from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
-from svmrepro.workflow.configuration.typed_data import typed
-from svmrepro.workflow.errors import StepError, one_line, reading_table
+from svmrepro.workflow.errors import StepError, reading_table
 from svmrepro.workflow.journal.journal_line import OPTIMAL
 from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS, read_verdicts
 from svmrepro.workflow.number_text import plural, signed
-from svmrepro.workflow.site.records import Record, json_object, nested, packed_records, read_text, run_records
+from svmrepro.workflow.site.records import Record, nested, packed_records, parse_json, read_text, run_records
 from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
 from svmrepro.workflow.site.timing_record import timed_records
@@ -51,12 +48,37 @@ def mark(verdict: str) -> str:
     return {**MARKS, STAND_IN: "stand", STAND_IN_FAILS: "bad-stand"}.get(verdict, "none")
 
 
+class ShownFinding(msgspec.Struct):
+    """A finding of claims.json, as far as a page shows it."""
+
+    label: str
+    verdict: str
+    value: float | None
+    low: float | None
+    high: float | None
+    paper: float | None
+    experiment: str | None = None
+    n: int | None = None
+    contenders: Sequence[str] = ()
+    reason: str | None = None
+    single: bool = False
+
+
+class _Judged(msgspec.Struct):
+    id: str
+    findings: Sequence[ShownFinding] = ()
+
+
+class _ClaimsFile(msgspec.Struct):
+    claims: Sequence[_Judged] = ()
+
+
 @dataclass(frozen=True)
 class ShownClaim:
     """A claim with its verdict and its evidence, as far as the folder has them."""
 
     fields: Mapping[str, str]  # a row of claims.csv
-    findings: Sequence[Mapping[str, Any]] = ()
+    findings: Sequence[ShownFinding] = ()
 
     def __getattr__(self, name: str) -> str:
         """Return a column of the row; "" if the run that wrote it had no such column yet."""
@@ -82,7 +104,7 @@ class ShownClaim:
     @property
     def experiments(self) -> list[str]:
         """The experiments of the findings; empty if they are unknown."""
-        return list(dict.fromkeys(each["experiment"] for each in self.findings if each.get("experiment")))
+        return list(dict.fromkeys(each.experiment for each in self.findings if each.experiment))
 
     @property
     def mark(self) -> str:
@@ -370,7 +392,7 @@ class ShownRun(_Tallied):
             if not _is_safe(path):
                 raise StepError(f"{path}: holds a script, or what may hide one; no figure of svmrepro does")
             artefact, file = known.get(path.stem), path.with_suffix(".json")
-            numbers = _json(file) if file.is_file() else {}
+            numbers = parse_json(read_text(file), str(file), dict[str, Any]) if file.is_file() else {}
             found.append(
                 ShownFigure(
                     name=path.stem,
@@ -422,47 +444,14 @@ def _claims(folder: Path) -> list[ShownClaim]:
     path, details = folder / "claims.csv", folder / "claims.json"
     if not path.is_file():
         return []
-    found = _findings(details) if details.is_file() else {}
+    found = {}
+    if details.is_file():
+        judged = parse_json(read_text(details), str(details), _ClaimsFile).claims
+        found = {claim.id: claim.findings for claim in judged}
     claims = [ShownClaim(row, found.get(row["id"], ())) for row in read_verdicts(path)]
     # What the paper is known for comes first.
     order = {kind: place for place, kind in enumerate(COUNTED)}
     return sorted(claims, key=lambda claim: order.get(claim.kind, len(order)))
-
-
-class _Finding(msgspec.Struct):
-    """What a page shows of a finding."""
-
-    label: str
-    verdict: str
-    value: float | None
-    low: float | None
-    high: float | None
-    paper: float | None
-    experiment: str | None = None
-    n: int | None = None
-    contenders: Sequence[str] = ()
-    reason: str | None = None
-    single: bool = False
-
-
-class _Judged(msgspec.Struct):
-    id: str
-    findings: Sequence[_Finding] = ()
-
-
-def _findings(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the findings of each claim; a file with anything else raises a StepError."""
-    try:
-        claims = typed(_json(path).get("claims", []), list[_Judged])
-    except ValueError as error:
-        raise StepError(f"{path}: {one_line(error)}") from None
-    found = {claim.id: [structs.asdict(each) for each in claim.findings] for claim in claims}
-    for claim, findings in found.items():
-        for finding in findings:
-            for name in ("value", "low", "high", "paper"):
-                if not math.isfinite(finding[name] or 0.0):
-                    raise StepError(f"{path}: {claim}: {name} is not finite")
-    return found
 
 
 def _is_safe(picture: Path) -> bool:
@@ -490,7 +479,3 @@ def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:
             law = {"contender": contender, "paper": source == PAPER, "exponent": fit.exponent.value}
             found.setdefault(experiment, []).append(law | {"n": ends, "seconds": [*map(fit.predict, ends)]})
     return found
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return json_object(read_text(path), str(path))
