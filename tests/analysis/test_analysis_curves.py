@@ -1,9 +1,10 @@
 """Curves over n, C and eps: what is plotted, and what claims take from them."""
 
+import math
 from dataclasses import replace
 
 import pytest
-from curve_support import experiment, results, run
+from curve_support import claim, experiment, results, run
 from svmrepro.workflow.analysis.curves import absent, by_place, curve, exponent, one_example
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.runs import MeasuredRun
@@ -12,7 +13,9 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures import curves
 from svmrepro.workflow.figures.style import styled
 from svmrepro.workflow.judgement import _curve_quantities as curve_quantities
+from svmrepro.workflow.judgement.claims import FAILS, HOLDS
 from svmrepro.workflow.judgement.quantities import needs_clock
+from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.statistics import Interval
 
 
@@ -122,6 +125,75 @@ def test_a_count_of_a_single_run_is_exact_and_seconds_are_not():
     (count,) = curve_quantities.curve_values(found, {**spec, "of": "iterations"})
     (seconds,) = curve_quantities.curve_values(found, spec)
     assert (count.interval, seconds.interval) == (Interval.exact(7.0), Interval(0.5))
+
+
+def at_large_C(**fields):
+    """Return the runs of three values of C; the largest one's has other fields, and svmlight solves all."""
+    for C in (100.0, 1000.0, 10000.0):
+        changes = fields if C == 10000.0 else {}
+        yield run("set", "svmperf", 4000, C, **{"iterations": 50, "cpu_seconds": 1.0} | changes)
+        yield run("set", "svmlight", 4000, C, iterations=50, cpu_seconds=4.0)
+
+
+STOPPED = {"status": "time_limit", "time_limit": 30}
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        (STOPPED | {"iterations": 11_486}, Interval(11_486.0, 11_486.0, math.inf)),
+        (STOPPED | {"iterations": 11_486, "flagged": "true"}, Interval(11_486.0, 11_486.0, math.inf)),
+        (STOPPED | {"iterations": ""}, "stopped: time limit of 30 s"),
+        ({"status": "not_run", "reason": "no data", "iterations": ""}, "not run: no data"),
+        ({"status": "error", "reason": "oh", "iterations": 99}, "failed: oh"),
+    ],
+)
+def test_a_count_until_a_limit_is_a_lower_bound_and_other_gaps_say_why(fields, found):
+    measured = results(list(at_large_C(**fields)), experiment("set", "C_total"))
+    spec = {"kind": "curve-value", "experiments": ["set"], "contender": "svmperf", "x": "C_total"}
+    *solved, last = curve_quantities.curve_values(measured, {**spec, "of": "iterations"})
+    assert [each.interval for each in solved] == [Interval.exact(50.0)] * 2
+    assert last.label == "set, C = 10,000" and last.found == found
+    (_, _, seconds) = curve_quantities.curve_values(measured, {**spec, "over": "svmlight"})
+    assert seconds.interval is None and seconds.reason
+    short = curve_quantities.curve_values(measured, {**spec, "of": "iterations", "to": 1000})
+    assert [each.found for each in short] == [each.found for each in solved]
+    quantity = {**spec, "of": "iterations"}
+    judged = judge(claim(quantity=quantity, rule={"at-most": 10_000}, scales=("default",)), measured)
+    assert judged.verdict == (FAILS if isinstance(found, Interval) else HOLDS)
+
+
+def test_a_count_is_bounded_without_any_point_as_well():
+    runs = [run("set", "svmperf", 4000, 100.0, iterations=7, **STOPPED)]
+    spec = {"experiments": ["set"], "contender": "svmperf", "x": "C_total", "of": "iterations"}
+    (found,) = curve_quantities.curve_values(results(runs, experiment("set", "C_total")), spec)
+    assert found.interval == Interval(7.0, 7.0, math.inf) and found.open_end == "at least"
+
+
+@pytest.mark.parametrize(
+    ("contender", "changes", "open_end"),
+    [
+        ("svmperf", {}, ""),
+        ("svmperf", {"flagged": "true"}, "at most"),
+        ("svmlight", {"flagged": "true"}, "at least"),
+        ("svmperf", STOPPED, "at least"),
+        ("svmlight", STOPPED, "at most"),
+    ],
+)
+def test_a_ratio_of_flagged_or_partly_stopped_runs_is_a_bound(contender, changes, open_end):
+    runs = [
+        run("set", label, 4000, 100.0, repeat=at, cpu_seconds=seconds + 0.01 * at, **fields)
+        for at in range(3)
+        for label, seconds in (("svmperf", 1.0), ("svmlight", 4.0))
+        # All repeats are flagged, or the last one was stopped.
+        for fields in [changes if label == contender and (at == 2 or "flagged" in changes) else {}]
+    ]
+    measured = results(runs, experiment("set", "C_total"))
+    spec = {"experiments": ["set"], "contender": "svmperf", "x": "C_total"}
+    (ratio,) = curve_quantities.curve_values(measured, {**spec, "over": "svmlight"})
+    assert ratio.interval.value == pytest.approx(0.25, abs=0.01) and ratio.open_end == open_end
+    (seconds,) = curve_quantities.curve_values(measured, spec)
+    assert seconds.open_end == ("at most" if (contender, open_end) == ("svmperf", "at most") else "")
 
 
 def artefact(**settings):

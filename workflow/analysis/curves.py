@@ -27,7 +27,7 @@ from fractions import Fraction
 
 from svmrepro.workflow.analysis.fits import scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.run_pairs import pairs, processes
+from svmrepro.workflow.analysis.run_pairs import pairs, processes, unknown_ends
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.configuration.model import Quantity
 from svmrepro.workflow.errors import StepError
@@ -95,6 +95,41 @@ def curve(results: Results, experiment: str, contender: str, x: str, quantity: Q
             flagged = column == CPU and (own.all_flagged or (other is not None and other.all_flagged))
             found[at] = Point(at, value, n, point, _timed(own, other, column, quantity), flagged)
     return [found[at] for at in sorted(found)]
+
+
+def unknown_sides(
+    results: Results, experiment: str, contender: str, quantity: Quantity, point: Point
+) -> tuple[bool, bool]:
+    """Tell whether the seconds of a point may lie below their interval, and above it; see `unknown_ends`."""
+    if quantity.of != CPU or quantity.short_of:
+        return False, False
+    place = point.n, point.at
+    own = by_place(results, experiment, contender)[place]
+    other = _other(by_place(results, experiment, quantity.rival or contender), place, quantity)
+    return (own.all_flagged, False) if other is None else unknown_ends(own, other)
+
+
+def gaps(
+    results: Results, experiment: str, contender: str, x: str, quantity: Quantity
+) -> dict[float, Interval | str]:
+    """Return what is known where a :func:`curve` has no point, by the parameter: a bound, or the reason.
+
+    The count of a run that a limit stopped is a lower bound. Without any point, this is at the largest size.
+    """
+    points = curve(results, experiment, contender, x, quantity)
+    measured = {point.x for point in points}
+    largest = points[-1].n if points else max(results.runs.sizes(experiment), default=0)
+    others = by_place(results, experiment, quantity.rival or contender)
+    found: dict[float, Interval | str] = {}
+    for (n, at), own in by_place(results, experiment, contender).items():
+        value = float(n) if at is None else at
+        if value in measured or (at is not None if x == "n" else n != largest):
+            continue
+        other = _other(others, (n, at), quantity)
+        least = own.count_until_stopped(quantity.of) if other is None else None
+        reason = own.briefly or (other.briefly if other is not None else "") or "no number was measured"
+        found[value] = reason if least is None else Interval(least, least, math.inf)
+    return found
 
 
 def one_example(results: Results, experiment: str) -> float | None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from svmrepro.workflow.analysis.run_pairs import sides_flagged
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.journal.journal_line import OPTIMAL
 
@@ -43,14 +44,23 @@ def shared_cells(above: Group, below: Group) -> Iterator[Sequence[tuple[SolvedCe
 
     Pairs without a flagged run are preferred.
     """
-    others = {run.pair: run for run in _measured(below)}
-    pairs = [(run, others[run.pair]) for run in _measured(above) if run.pair in others]
-    for run, its in [each for each in pairs if not (each[0].flagged or each[1].flagged)] or pairs:
+    for run, its in _paired(above, below):
         one, other = cells(run), cells(its)
         places = [place for place in one if one[place].certified and place in other]
         both = [(one[place], other[place]) for place in places if other[place].certified]
         if both:
             yield both
+
+
+def flagged_sides(above: Group, below: Group) -> tuple[bool, bool]:
+    """Tell whose seconds are upper bounds in :func:`shared_cells`, as each pair has a flagged run."""
+    return sides_flagged(_paired(above, below))
+
+
+def _paired(above: Group, below: Group) -> list[tuple[MeasuredRun, MeasuredRun]]:
+    others = {run.pair: run for run in _measured(below)}
+    pairs = [(run, others[run.pair]) for run in _measured(above) if run.pair in others]
+    return [each for each in pairs if not (each[0].flagged or each[1].flagged)] or pairs
 
 
 def _measured(group: Group) -> list[MeasuredRun]:

@@ -263,7 +263,8 @@ class Results:
             others = [
                 f"{plural(count, 'run')} on {_told(kind)}" for kind, count in kinds.items() if kind != chosen
             ]
-            said.append(f"{name} on {_told(chosen)}, without {' and '.join(others)}")
+            if others:
+                said.append(f"{name} on {_told(chosen)}, without {' and '.join(others)}")
         return said
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from svmrepro.workflow.analysis.runs import CPU, WALL, Group, MeasuredRun
 
 
@@ -31,10 +33,23 @@ def processes(first: Group, second: Group) -> int:
 
 def flagged_sides(first: Group, second: Group) -> tuple[bool, bool]:
     """Tell whose seconds are upper bounds in a ratio of two contenders, as each pair has a flagged run."""
-    both = _paired(first, second, CPU, anywhere=True)
+    return sides_flagged(_paired(first, second, CPU, anywhere=True))
+
+
+def sides_flagged(both: Sequence[tuple[MeasuredRun, MeasuredRun]]) -> tuple[bool, bool]:
+    """Tell on which sides pairs of runs have flagged ones, if each pair has one."""
     if not all(a.flagged or b.flagged for a, b in both):
         return False, False
     return any(a.flagged for a, _ in both), any(b.flagged for _, b in both)
+
+
+def unknown_ends(first: Group, second: Group) -> tuple[bool, bool]:
+    """Tell whether a ratio of two contenders' seconds may lie below its interval, and whether above it.
+
+    Seconds of flagged runs are upper bounds. If the time limit stopped a repeat, the rest are lower bounds.
+    """
+    over, under = flagged_sides(first, second)
+    return over or bool(second.stopped), under or bool(first.stopped)
 
 
 def _paired(

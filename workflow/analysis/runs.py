@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, OPTIMAL
+from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, OPTIMAL, STOPPED
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
 
@@ -43,6 +43,9 @@ LOWER_BOUNDS = ("certificate.dual", "certificate.relaxed")
 
 UNREPORTED = ("iterations", "kernel_evaluations")
 """Counts that a package may not report; the journal then has 0."""
+
+GROWING = (*UNREPORTED, WORK)
+"""Counts that only grow during a run: if a limit stopped it, they are lower bounds."""
 
 IDENTITY = ("experiment", "n", "point", "seed", "contender", "repeat")
 """Fields that identify a run. Two lines that agree in all of them would count one measurement twice."""
@@ -201,6 +204,22 @@ class Group:
         found = [run.number(CPU) for run in stopped if run.conditions in conditions]
         return next((each for each in found if each), None)
 
+    def count_until_stopped(self, column: str) -> float | None:
+        """Return the largest of a `GROWING` count when a limit stopped a run; None if there is none.
+
+        Flagged runs count as well: other load changes no count.
+        """
+        if column not in GROWING:
+            return None
+        counts = [run.number(column) for run in self.runs if run.status in STOPPED]
+        return max((count for count in counts if count), default=None)
+
+    def incomplete(self, column: str) -> bool:
+        """Whether a limit stopped runs, so that a column lacks their values, which may be the largest."""
+        if column in (CPU, WALL):
+            return bool(self.stopped)
+        return any(run.status in STOPPED for run in self.runs)
+
     @property
     def all_flagged(self) -> bool:
         """Whether all timed runs are flagged."""
@@ -309,17 +328,18 @@ class Runs:
 
         These are the conditions under which most of the experiment's problems were solved; ties go to those
         with more runs, then to the first. Seconds from other hardware, or by another protocol of timing, are
-        not compared with anything. Counts and objectives are the same everywhere.
+        not compared with anything, and time limits met there do not count. Counts and objectives are the same
+        everywhere.
         """
         found: dict[str, dict[Conditions, list[tuple[int, float | None]]]] = {}
         for run in self.runs:
-            if run.solved:
+            if run.solved or run.status == "time_limit":
                 places = found.setdefault(run.experiment, {}).setdefault(run.conditions, [])
-                places.append((run.n, run.point))
+                places += [(run.n, run.point)] * run.solved
         return {
             name: max(kinds, key=lambda kind: (len(set(kinds[kind])), len(kinds[kind])))
             for name, kinds in found.items()
-            if len(kinds) > 1
+            if len(kinds) > 1 and any(kinds.values())
         }
 
     def group(self, experiment: str, contender: str, n: int, point: float | None = None) -> Group:

@@ -6,11 +6,22 @@ the parameter, ends included.
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis.curves import PERFORMANCE, Point, absent, curve, exponent, one_example
+from operator import itemgetter
+
+from svmrepro.workflow.analysis.curves import (
+    PERFORMANCE,
+    Point,
+    absent,
+    curve,
+    exponent,
+    gaps,
+    one_example,
+    unknown_sides,
+)
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Quantity
-from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec, without_ends
 from svmrepro.workflow.statistics import Interval
 
 KEYS = frozenset(Quantity.__struct_fields__)
@@ -32,17 +43,27 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
 
 
 def curve_values(results: Results, spec: Spec) -> list[Finding]:
-    """Return the quantity at each value of the parameter; a count is exact, also of a single run."""
+    """Return the quantity at each value of the parameter; a count is exact, also of a single run.
+
+    A value that was not solved has a finding, too: a lower bound of a count that a limit stopped, or the
+    reason.
+    """
     findings = []
     exact = spec.get("of", CPU) != CPU
     for name in spec["experiments"]:
         points = _points(results, name, spec)
-        if not points:
+        beside = _gaps(results, name, spec)
+        if not points and not any(isinstance(found, Interval) for found in beside.values()):
             findings.append(Finding(name, absent(results, name, spec["contender"]), None, name))
+            continue
         symbol = {"C_total": "C"}.get(spec["x"], spec["x"])
+        known = [(x, found, "a limit") for x, found in beside.items()]
         for point in points:
             found = Interval.exact(point.y.value) if exact else point.y
-            findings.append(Finding(f"{name}, {symbol} = {point.x:,g}", found, experiment=name))
+            sides = unknown_sides(results, name, spec["contender"], _quantity(spec), point)
+            known.append((point.x, without_ends(found, *sides), "flagged or stopped runs"))
+        for x, each, by in sorted(known, key=itemgetter(0)):
+            findings.append(Finding(f"{name}, {symbol} = {x:,g}", each, experiment=name, bounded_by=by))
     return findings
 
 
@@ -69,7 +90,22 @@ def _points(results: Results, name: str, spec: Spec) -> list[Point]:
     """Return the points within the range ``from`` ... ``to``."""
     if spec["contender"] not in results.experiment(name).contenders:
         return []
-    quantity = Quantity(**{key: spec[key] for key in KEYS if key in spec})
+    points = curve(results, name, spec["contender"], spec["x"], _quantity(spec))
+    return [point for point in points if _within(spec, point.x)]
+
+
+def _gaps(results: Results, name: str, spec: Spec) -> dict[float, Interval | str]:
+    """Return what is known where there is no point, within the range ``from`` ... ``to``."""
+    if spec["contender"] not in results.experiment(name).contenders:
+        return {}
+    found = gaps(results, name, spec["contender"], spec["x"], _quantity(spec))
+    return {x: each for x, each in found.items() if _within(spec, x)}
+
+
+def _quantity(spec: Spec) -> Quantity:
+    return Quantity(**{key: spec[key] for key in KEYS if key in spec})
+
+
+def _within(spec: Spec, x: float) -> bool:
     low, high = spec.get("from", 0.0), spec.get("to", float("inf"))
-    points = curve(results, name, spec["contender"], spec["x"], quantity)
-    return [point for point in points if low <= point.x <= high]
+    return bool(low <= x <= high)

@@ -12,6 +12,9 @@ from svmrepro.workflow.statistics import Interval
 Spec = Mapping[str, Any]
 """A quantity in the YAML: its kind and parameters."""
 
+FLAGGED = "flagged runs"
+"""What bounds a number of seconds from one side if all its runs are flagged."""
+
 FEWEST_FITTED = 3
 """Fewest sizes, or points of an axis, to which an exponent is fitted that a claim judges."""
 
@@ -49,3 +52,16 @@ class Finding:
     def reason(self) -> str:
         """Why it was not measured; "" if it was."""
         return self.found if isinstance(self.found, str) else ""
+
+
+def without_ends(found: Interval, low: bool, high: bool) -> Interval | str:
+    """Return an interval without the ends that its runs leave unknown, or the reason why none is left.
+
+    ``low`` and ``high`` tell whether the number may lie below the interval, and above it.
+    """
+    if not (low or high):
+        return found
+    if found.ends is None or (low and high):
+        return "its runs are flagged or were stopped, and give no bound"
+    lowest, highest = found.ends
+    return Interval(found.value, -math.inf if low else lowest, math.inf if high else highest)

@@ -2,6 +2,7 @@
 
 Each function is a kind of quantity, as in `svmrepro.workflow.judgement.quantities`. Only cells that both
 contenders have certified count. ``of`` is cpu_seconds (the default), iterations, or seconds-per-iteration.
+If all runs of a contender are flagged, an interval is open at one end.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from svmrepro.workflow.analysis.grids import SolvedCell, shared_cells
+from svmrepro.workflow.analysis.grids import SolvedCell, flagged_sides, shared_cells
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FLAGGED, Finding, Spec, without_ends
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
@@ -38,9 +39,10 @@ def grid_share(results: Results, spec: Spec) -> list[Finding]:
 
     def found(factor: float) -> list[Finding]:
         def share(both: Shared, of: str) -> float:
-            return sum(factor * _amount([one], of) < _amount([other], of) for one, other in both) / len(both)
+            return sum(factor * _amount([one], of) < _amount([other], of) for other, one in both) / len(both)
 
-        return _by_grid(results, spec, spec["contenders"], share, mean_interval)
+        # The share grows with the seconds of the second one.
+        return _by_grid(results, spec, spec["contenders"][::-1], share, mean_interval)
 
     if spec.get("of", CPU) == "iterations":
         return found(1.0)
@@ -87,7 +89,10 @@ def _by_grid(
     number: Callable[[Shared, str], float | None],
     interval: Callable[[Sequence[float]], Interval],
 ) -> list[Finding]:
-    """Return a finding for each experiment and size, from one number for each pair of runs."""
+    """Return a finding for each experiment and size, from one number for each pair of runs.
+
+    The number grows with the seconds of the first of ``contenders``, and decreases with those of the second.
+    """
     findings, timed = [], spec.get("of", CPU) != "iterations"
     for name in spec["experiments"]:
         experiment = results.experiment(name)
@@ -98,5 +103,7 @@ def _by_grid(
             found: Interval | str = first.reason or second.reason or "no cell was certified for both"
             if values:
                 found = Interval.exact(values[0]) if len(set(values)) == 1 and not timed else interval(values)
-            findings.append(Finding(f"{experiment.title}, n = {n:,}", found, None, name, n))
+                found = without_ends(found, *flagged_sides(first, second)) if timed else found
+            label = f"{experiment.title}, n = {n:,}"
+            findings.append(Finding(label, found, None, name, n, bounded_by=FLAGGED))
     return findings

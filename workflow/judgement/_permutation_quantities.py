@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from svmrepro.workflow.analysis.paired_contenders import (
@@ -20,11 +21,11 @@ from svmrepro.workflow.analysis.paired_contenders import (
 )
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.run_pairs import processes
+from svmrepro.workflow.analysis.run_pairs import flagged_sides, processes
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement import _printed_quantities as printed
-from svmrepro.workflow.judgement._findings import Finding, Spec
+from svmrepro.workflow.judgement._findings import FLAGGED, Finding, Spec, without_ends
 from svmrepro.workflow.statistics import (
     FEWEST_PAIRS,
     LARGER,
@@ -51,6 +52,9 @@ grows with the square root of the number of pairs, so ten percent fewer pairs re
 def significant(results: Results, spec: Spec) -> list[Finding]:
     """Share of data sets on which the second of ``contenders`` ``has`` significantly less, or more.
 
+    Data sets on which a limit stopped a run, or for seconds all pairs are flagged, are not tested: the
+    interval extends by them.
+
     ``of`` is a column of the measurements, such as iterations. With ``corrected``, p-values are Holm's. Data
     sets with too few pairs for a test do not count. With fewer than `ENOUGH` pairs (for seconds: unflagged
     ones, if there are any) a real difference may go undetected. The interval therefore extends by the data
@@ -59,10 +63,15 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     (`across_processes`).
     """
     every = problems(results, spec["experiments"], spec["table"])
-    rows = [problem for problem in every if problem.n is not None]
+    known = [problem for problem in every if problem.n is not None]
+    doubtful = [problem for problem in known if _doubtful(results, problem, spec)]
+    rows = [problem for problem in known if problem not in doubtful]
     compared = family(results, rows, spec["contenders"], spec["of"])
-    if not compared.tested:
-        reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in rows)
+    of_pairs = zip(rows, compared.pairings, strict=True)
+    tested = [problem for problem, pairing in of_pairs if len(pairing.first) >= FEWEST_PAIRS]
+    counted = tested + doubtful
+    if not counted:
+        reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in known)
         reason = next(filter(None, reasons), f"fewer than {FEWEST_PAIRS} pairs cannot reach the level")
         return [Finding("data sets", reason)]
     marks = compared.marks(corrected=spec.get("corrected", False))
@@ -80,10 +89,21 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
         notes.append(f"{len(few)} without a significant difference at {pairs} pairs")
     if unsure:
         notes.append(f"{unsure} more significant, but within the variation between processes")
-    label = f"{marked} of {compared.tested} data sets" + (f" ({'; '.join(notes)})" if notes else "")
-    lowest, highest = marked / compared.tested, (marked + len(few) + unsure) / compared.tested
+    if doubtful:
+        notes.append(f"{len(doubtful)} with stopped or only flagged runs")
+    label = f"{marked} of {len(counted)} data sets" + (f" ({'; '.join(notes)})" if notes else "")
+    most = marked + len(few) + unsure + len(doubtful)
+    lowest, highest = marked / len(counted), most / len(counted)
     share = Interval(lowest, lowest, highest)
-    return [Finding(label, share, _printed_share(results, spec))]
+    stand_in = any(results.experiment(problem.name).stand_in_for for problem in counted)
+    return [Finding(label, share, _printed_share(results, spec), stand_in=stand_in)]
+
+
+def _doubtful(results: Results, problem: PermutedProblem, spec: Spec) -> bool:
+    """Tell whether permutations are missing because a limit stopped a run, or seconds are upper bounds."""
+    groups = [results.group(problem.name, label, problem.n) for label in spec["contenders"]]
+    flagged = spec["of"] == CPU and any(flagged_sides(*groups))
+    return flagged or any(group.incomplete(spec["of"]) for group in groups)
 
 
 def _beyond_processes(results: Results, problem: PermutedProblem, spec: Spec, pairing: Pairing) -> bool:
@@ -105,7 +125,10 @@ def _widened(
 
 
 def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
-    """Mean of ``above`` over mean of ``below``, of column ``of``, on the permutations that both solved."""
+    """Mean of ``above`` over mean of ``below``, of column ``of``, on the permutations that both solved.
+
+    There is no interval if a limit stopped a run, because the other permutations may be the easier ones.
+    """
     contenders = (spec["below"], spec["above"])
 
     def look(problem: PermutedProblem) -> Interval | str:
@@ -115,7 +138,17 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
         found = mean_ratio(pairing.second, pairing.first)
         return _widened(results, problem, contenders, found) if spec["of"] == CPU else found
 
-    return _by_problem(results, spec, look, printed.mean_ratios)
+    def bounded(problem: PermutedProblem) -> Interval | str:
+        found = look(problem)
+        below, above = (results.group(problem.name, label, problem.n) for label in contenders)
+        if isinstance(found, Interval) and (below.incomplete(spec["of"]) or above.incomplete(spec["of"])):
+            return Interval(found.value)
+        if isinstance(found, Interval) and spec["of"] == CPU:
+            return without_ends(found, *flagged_sides(above, below))
+        return found
+
+    findings = _by_problem(results, spec, bounded, printed.mean_ratios)
+    return [replace(item, bounded_by=FLAGGED) for item in findings]
 
 
 def mean_per_example(results: Results, spec: Spec) -> list[Finding]:

@@ -20,14 +20,14 @@ from typing import NamedTuple
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
-from svmrepro.workflow.analysis.run_pairs import flagged_sides
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group, MeasuredRun
+from svmrepro.workflow.analysis.run_pairs import flagged_sides, unknown_ends
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group
 from svmrepro.workflow.journal.journal_line import STOPPED
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
-from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, FLAGGED, Finding, Spec, without_ends
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
@@ -71,9 +71,9 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio ``above`` / ``below`` of two contenders within one process, ``of`` cpu_seconds or work.
 
     If the time limit stopped one of them, its seconds until then bound the ratio on one side, and the
-    interval is open on the other. The same applies if all runs of one of them are flagged, because their
-    seconds are upper bounds. With ``at: largest``, only sizes that both have solved count; a bound at a
-    larger size is the finding's ``later``.
+    interval is open on the other. The same applies if the limit stopped only some repeats, or if all runs of
+    one of them are flagged, because their seconds are upper bounds. With ``at: largest``, only sizes that
+    both have solved count; a bound at a larger size is the finding's ``later``.
     """
     above, below, quantity = spec["above"], spec["below"], spec.get("of", CPU)
     largest = spec.get("at") == "largest"
@@ -84,7 +84,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         if found is None:
             bound = bounded and quantity == CPU and _bound_of_ratio(results, name, row, above, below)
             return bound or missing or "no pair was measured in one process"
-        return found if quantity != CPU else _without_flagged_end(found, *groups(name, row.n))
+        return found if quantity != CPU else without_ends(found, *unknown_ends(*groups(name, row.n)))
 
     def groups(name: str, n: int | None) -> tuple[Group, Group]:
         return results.group(name, above, n), results.group(name, below, n)
@@ -109,7 +109,7 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         single = len(results.ratio_values(item.experiment, item.n, above, below, quantity)) == 1
         both = groups(item.experiment, item.n)
         flagged = all(each.solved for each in both) and any(flagged_sides(*both))
-        bounded_by = "flagged runs" if flagged else item.bounded_by
+        bounded_by = FLAGGED if flagged else item.bounded_by
         return replace(item, single=single, bounded_by=bounded_by, later=after)
 
     return [described(item) for item in findings]
@@ -183,7 +183,8 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio of the seconds of one ``contender`` on an experiment to those on the experiment ``against``.
 
     The sizes are equal, or with ``at: largest`` the largest of each. The problems run in different processes,
-    so the interval is that of the quotient of two independent medians. ``of: iterations`` is exact.
+    so the interval is that of the quotient of two independent medians; it is open at one end if all runs of a
+    problem are flagged. Both need the same hardware and protocol of timing. ``of: iterations`` is exact.
     """
     quantity = spec.get("of", CPU)
     against, contender, largest = spec["against"], spec["contender"], spec.get("at") == "largest"
@@ -200,14 +201,18 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
             return "nothing to divide: 0"
         if quantity != CPU:
             return Interval.exact(one.value / other.value)
-        return across_processes(one).over(across_processes(other))
+        if len({run.conditions for run in (*top.timed, *bottom.timed)}) > 1:
+            return "measured on different machines, or by different protocols of timing"
+        found = across_processes(one).over(across_processes(other))
+        return without_ends(found, top.all_flagged, bottom.all_flagged)
 
     def paper(name: str, row: SizeRow) -> float | None:
         found = printed.problem_ratios(results.numbers, {**spec, "experiments": [name]})
         sized = [item.interval for item in found if largest or item.n == row.n_paper]
         return sized[0].value if sized and sized[0] is not None else None
 
-    return _by_size(results, spec, (contender,), look, paper=paper, own=True)
+    findings = _by_size(results, spec, (contender,), look, paper=paper, own=True)
+    return [replace(item, bounded_by=FLAGGED) for item in findings]
 
 
 def unfinished(results: Results, spec: Spec) -> list[Finding]:
@@ -217,10 +222,10 @@ def unfinished(results: Results, spec: Spec) -> list[Finding]:
     def look(name: str, row: SizeRow) -> Interval | str:
         if results.group(name, contender, row.n).solved:
             return Interval.exact(0.0)
-        runs = _runs_up_to(results, name, contender, row)
-        # Other load makes a run meet its time limit sooner.
-        if any(run.status in STOPPED and not run.flagged for run in runs):
-            return Interval.exact(1.0)
+        # A time limit is met sooner under other load, or on another machine.
+        for group in _groups_up_to(results, name, contender, row):
+            if group.stopped or any(run.status in STOPPED - {"time_limit"} for run in group.runs):
+                return Interval.exact(1.0)
         return results.why_missing(name, contender, row)
 
     return _by_size(results, spec, (), look)
@@ -236,8 +241,8 @@ def limit_pattern(results: Results, spec: Spec) -> list[Finding]:
     def look(name: str, row: SizeRow) -> Interval | str:
         if row.n_paper is None:
             return "not a size of the paper"
-        runs = _runs_up_to(results, name, contender, row)
-        stopped = any(run.status == "memory_limit" for run in runs)
+        groups = _groups_up_to(results, name, contender, row)
+        stopped = any(run.status == "memory_limit" for group in groups for run in group.runs)
         if not stopped and not results.group(name, contender, row.n).solved:
             return results.why_missing(name, contender, row)
         return Interval.exact(1.0 if stopped == absent(name, row) else 0.0)
@@ -346,17 +351,6 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
     return None
 
 
-def _without_flagged_end(ratio: Interval, above: Group, below: Group) -> Interval | str:
-    """Return the bound on a ratio of seconds if those of flagged runs are upper bounds."""
-    over, under = flagged_sides(above, below)
-    if not (over or under):
-        return ratio
-    if ratio.ends is None or (over and under):
-        return "every pair has a flagged run"
-    low, high = ratio.ends
-    return Interval(ratio.value, -math.inf if over else low, math.inf if under else high)
-
-
 def _difference(first: Interval | str, second: Interval | str) -> Interval | str:
     """Return a difference, or the first reason why there is none."""
     return first if isinstance(first, str) else second if isinstance(second, str) else first.minus(second)
@@ -449,7 +443,7 @@ def _by_size(
     return findings
 
 
-def _runs_up_to(results: Results, name: str, contender: str, row: SizeRow) -> list[MeasuredRun]:
+def _groups_up_to(results: Results, name: str, contender: str, row: SizeRow) -> list[Group]:
     """Return the runs of a contender at a size and at smaller ones."""
     sizes = [n for n in results.runs.sizes(name) if row.n is not None and n <= row.n]
-    return [run for n in sizes for run in results.group(name, contender, n).runs]
+    return [results.group(name, contender, n) for n in sizes]

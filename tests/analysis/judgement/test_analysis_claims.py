@@ -464,6 +464,24 @@ def test_a_limit_at_a_smaller_size_counts_as_not_finished():
     assert found[-1].reason == "not run: no data"
 
 
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, 1.0),
+        ({"flagged": "true"}, None),
+        ({"machine.cpu": "a slower one"}, None),
+        ({"protocol": "1, pinned"}, None),
+        ({"status": "memory_limit", "machine.cpu": "a slower one"}, 1.0),
+    ],
+)
+def test_a_limit_counts_only_on_the_machine_that_solved_the_rest(changes, found):
+    results = results_of(
+        run("e", "smo", 10), run("e", "smo", 20, **{"status": "time_limit", "time_limit": 5} | changes)
+    )
+    _, last = unfinished(results, {"kind": "unfinished", "experiments": ["e"], "contender": "smo"})
+    assert (last.interval and last.interval.value) == found
+
+
 def test_means_and_spreads_over_permutations():
     results = results_of(*(run("e", "smo", 10, seed=k, iterations=k) for k in (20, 30, 40)))
     spec = {"experiments": ["e"], "contender": "smo", "of": "iterations", "table": "table2"}
