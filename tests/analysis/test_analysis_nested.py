@@ -3,6 +3,7 @@
 import re
 
 import analysis_support as synthetic
+import numpy as np
 import pytest
 from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES
 from svmrepro.workflow.analysis.results import load
@@ -12,6 +13,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import read_claims
 from svmrepro.workflow.judgement.verdicts import judge
 from svmrepro.workflow.steps import plot
+from svmrepro.workflow.tables.layout.exponents import exponent_columns, fit_cells
 
 NAME, OWN, NESTED = "adult-linear", [1605, 2265, 3185, 4781], [1900, 2700, 3900]
 
@@ -66,6 +68,16 @@ def test_rules_on_exponents_use_all_sizes_and_ratios_the_papers(results):
     assert apart.interval == first.minus(second)
     counted = judge(claims["adult-linear-support-vectors"], results).findings
     assert [found.n for found in counted] == OWN
+
+
+def test_tables_show_the_slopes_of_both_halves(results):
+    whole, few = (fit_cells(results, NAME, label) for label in ("smo", "chunking-face"))
+    series = sorted(results.runs.series(NAME, "smo", CPU).items())
+    logs = [(np.log(n), np.log(np.median(values))) for n, values in series]
+    for key, part in (("lower_half", logs[:4]), ("upper_half", logs[3:])):
+        assert whole[key].value == pytest.approx(np.polyfit(*zip(*part, strict=True), 1)[0])
+        columns = ([column.key for column in exponent_columns(rows)] for rows in ([whole, few], [few]))
+        assert [key in keys for keys in columns] == [True, False]  # four sizes have no halves
 
 
 def test_tables_and_figures_show_them_apart(results):

@@ -9,6 +9,7 @@ from svmrepro.workflow.statistics import (
     SlopeNoise,
     across_processes,
     fit_power_law,
+    half_slopes,
     intervals,
     median_interval,
     noise_of_slope,
@@ -148,6 +149,15 @@ def test_two_sizes_give_a_slope_without_interval_and_one_gives_none():
     assert fit_power_law({}, "none").points == 0
 
 
+def test_slopes_of_both_halves_show_a_curve():
+    curve = {n: [max(1.0, n / 400) * n] for n in (3200, 1600, 800, 400, 200, 100)}
+    assert half_slopes(curve) == pytest.approx((1.0, 2.0))
+    odd = {n: values for n, values in curve.items() if n < 3200}  # 400 is in both
+    assert half_slopes(odd) == pytest.approx((1.0, 2.0))
+    assert half_slopes({**odd, 50: [0.0], 25: []}) == half_slopes(odd)
+    assert half_slopes({**odd, 100: [0.0, 1.0]}) is None
+
+
 def test_zeros_are_left_out_and_named():
     fit = fit_power_law({n: [0.0] if n == 500 else [float(n)] for n in (500, 1000, 2000, 4000)}, "zero")
     assert fit.points == 3
@@ -199,10 +209,25 @@ def test_ratios_are_paired():
         ratio_interval([1.0], [1.0, 2.0])
 
 
+def test_few_pairs_have_the_scatter_of_others():
+    of_all = Scatter(0.05, 10)
+    one, two = ratio_interval([6.0], [2.0], of_all), ratio_interval([6.0, 6.06], [2.0, 2.0], of_all)
+    half = 2.228138851986274 * 0.05
+    assert one.ends == pytest.approx((3.0 * np.exp(-half), 3.0 * np.exp(half)))
+    half /= np.sqrt(2)
+    assert two.ends == pytest.approx((3.015 * np.exp(-half), 3.015 * np.exp(half)))
+    three = [2.9, 3.0, 3.2]
+    assert ratio_interval(three, [1.0] * 3, of_all) == median_interval(three)
+    # Counts have no scatter, and two that differ show their own.
+    assert ratio_interval([3.0], [1.0], Scatter(0.0, 1)) == Interval.exact(3.0)
+    assert ratio_interval([3.0, 3.1], [1.0, 1.0], Scatter(0.0, 1)) == median_interval([3.0, 3.1])
+
+
 def test_an_interval_beyond_what_files_hold_is_none():
     assert median_interval([1e-50, 1e50]).ends is None
     assert ratio_interval([1e-90, 1.0], [1e90, 1.0]).ends is None
     assert ratio_interval([1e30], [1.0], Scatter(100.0, 1)).ends is None
+    assert ratio_interval([0.0, 1.0], [1.0, 1.0], Scatter(0.1, 1)).ends is None
     assert across_processes(Interval(1e-90, 1e-300, 1.0)).ends is None
 
 

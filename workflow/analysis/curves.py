@@ -83,7 +83,7 @@ def curve(results: Results, experiment: str, contender: str, x: str, quantity: Q
         places = [place for place in places if place[1] is None]
     else:
         places = [place for place in places if place[0] == places[-1][0]]
-    # A single pair of seconds borrows the scatter of all repeats, as a ratio over n does.
+    # One pair or two of seconds borrow the scatter of all repeats, as a ratio over n does.
     seconds = column == CPU and quantity.divides
     scatter = scatter_of_repeats(results.runs, results.experiment(experiment)) if seconds else None
     found: dict[float, Point] = {}

@@ -92,8 +92,8 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
                 below, above = (runs.group(experiment.name, label, n) for label in (first, second))
                 # Counts do not depend on the process, so a job that was killed and restarted loses no pair.
                 paired[n] = pairs(above, below, quantity, anywhere=True)
-            # Counts are exact: one pair is enough. For seconds, a single pair borrows the scatter of other
-            # sizes, or of the other contenders if it has none.
+            # Counts are exact: one pair is enough. For seconds, one pair or two borrow the scatter of all
+            # sizes, or of all contenders if no size has two pairs.
             scatter = Scatter(0.0, 1) if quantity == WORK else pooled_scatter(paired.values()) or of_repeats
             for n, both in paired.items():
                 if both[0]:
@@ -107,14 +107,19 @@ def compare_contenders(runs: Runs, experiment: Experiment) -> list[Line]:
     return lines
 
 
+def scatter_of_runs(runs: Runs, experiment: Experiment) -> Scatter | None:
+    """Return the scatter of the log seconds of a single run, by the repeats of all contenders."""
+    series = (runs.series(experiment.name, label, CPU) for label in experiment.contenders)
+    repeats = [values for by_size in series for values in by_size.values() if min(values) > 0]
+    return pooled_scatter((values, [1.0] * len(values)) for values in repeats)
+
+
 def scatter_of_repeats(runs: Runs, experiment: Experiment) -> Scatter | None:
     """Return the scatter of the log ratio of two single runs, by the repeats of all contenders.
 
     The two are taken as independent, although a pair shares the slow moments of the machine; so this is wide.
     """
-    series = (runs.series(experiment.name, label, CPU) for label in experiment.contenders)
-    repeats = [values for by_size in series for values in by_size.values() if min(values) > 0]
-    found = pooled_scatter((values, [1.0] * len(values)) for values in repeats)
+    found = scatter_of_runs(runs, experiment)
     return None if found is None else Scatter(math.sqrt(2.0) * found.deviation, found.freedom)
 
 

@@ -32,6 +32,7 @@ class Finding:
     deciding_size: int = 0  # the smallest size that would decide, if n is less
     # half-width of an exponent's interval by the repeats' scatter alone, if the points lie on no line
     noise: float | None = None
+    halves: tuple[float, float] | None = None  # an exponent over the lower and the upper half of the sizes
     single: bool = False  # a ratio of seconds from one pair of runs
     bounded_by: str = "a time limit"  # why an interval is open at one end, if it is
     # with ``at: largest``, the bound at a larger size, where a time limit stopped a run

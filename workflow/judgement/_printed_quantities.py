@@ -6,14 +6,14 @@ prints nothing. A quantity that is compared with a printed number has no functio
 
 A printed number stands for all numbers that round to it: 0.4 for 0.35 to 0.45. Counts are exact. An exponent
 is refitted to the printed seconds, with the interval of the fit, if they are of three sizes or more, else it
-is the printed exponent. The tables of the paper may print the seconds of a contender under another name;
+is the printed exponent. Differences of exponents use the sizes at which both are printed, as those of
+measurements do. The tables of the paper may print the seconds of a contender under another name;
 ``aliases`` (`svmrepro.workflow.analysis.printed_numbers`) says which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 
 from svmrepro.workflow.analysis.printed_numbers import (
     SCALING,
@@ -25,7 +25,7 @@ from svmrepro.workflow.analysis.printed_numbers import (
 )
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
-from svmrepro.workflow.statistics import Interval, fit_power_law
+from svmrepro.workflow.statistics import Interval, at_shared_sizes, fit_power_law
 
 _COUNTS = {f"certificate.n_{which}": which for which in SUPPORT_VECTOR_COLUMNS}
 
@@ -61,10 +61,10 @@ def ratio_of(numbers: PaperNumbers, experiment: str, n: int, above: str, below: 
     return None if top is None or bottom is None else _quotient(top, bottom)
 
 
-@cache
-def exponent_of(numbers: PaperNumbers, experiment: str, contender: str) -> Interval | None:
-    """Return the exponent of the printed seconds, refitted if possible; None if the paper has neither."""
-    series = numbers.series(experiment, contender)
+def exponent_of(
+    numbers: PaperNumbers, experiment: str, contender: str, series: Mapping[int, list[float]]
+) -> Interval | None:
+    """Return the exponent of a series of printed seconds, or else the printed one; None if there is none."""
     if len(series) >= FEWEST_FITTED:
         name = f"{numbers.paper}/{experiment}/{contender}/paper"  # the series of fits.csv: the same interval
         return fit_power_law(series, name).exponent
@@ -77,9 +77,12 @@ def exponents(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
         return []
     findings = []
     for name in spec["experiments"]:
-        found = exponent_of(numbers, name, spec["contender"])
+        fits = [(name, spec["contender"])]
         if spec.keys() & {"against", "minus"}:
-            other = exponent_of(numbers, spec.get("against", name), spec.get("minus", spec["contender"]))
+            fits.append((spec.get("against", name), spec.get("minus", spec["contender"])))
+        series = at_shared_sizes(*(numbers.series(*fit) for fit in fits))
+        found, *others = (exponent_of(numbers, *fit, each) for fit, each in zip(fits, series, strict=True))
+        for other in others:
             found = found.minus(other) if found and other else None
         if found:
             findings.append(Finding(name, found, experiment=name))

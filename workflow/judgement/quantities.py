@@ -12,12 +12,18 @@ sizes; ``sizes: own``, for first rules that were revised, fits them to the paper
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from svmrepro.workflow.analysis.fits import MEASURED, OWN_SIZES, own_sizes, scatter_of_repeats
+from svmrepro.workflow.analysis.fits import (
+    MEASURED,
+    OWN_SIZES,
+    own_sizes,
+    scatter_of_repeats,
+    scatter_of_runs,
+)
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.run_pairs import flagged_sides, unknown_ends
@@ -32,7 +38,9 @@ from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
     across_processes,
+    at_shared_sizes,
     fit_power_law,
+    half_slopes,
     noise_of_slope,
     ratio_interval,
 )
@@ -44,8 +52,8 @@ SUPPORT_VECTORS = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("no
 def exponent(results: Results, spec: Spec) -> list[Finding]:
     """Exponents of ``contender``, ``of`` cpu_seconds, work, or any numeric column of the measurements.
 
-    With ``against``, another experiment, or ``minus``, another contender, its exponent is subtracted; the
-    interval is that of `Interval.minus`.
+    With ``against``, another experiment, or ``minus``, another contender, its exponent is subtracted. Both
+    are then fitted to the sizes that both have (`at_shared_sizes`); the interval is that of `Interval.minus`.
     """
     quantity, own = spec.get("of", CPU), spec.get("sizes") == "own"
     findings = []
@@ -53,7 +61,13 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
         fits = [(name, spec["contender"])]
         if spec.keys() & {"against", "minus"}:
             fits.append((spec.get("against", name), spec.get("minus", spec["contender"])))
-        found, *others = (_exponent(results, *fit, quantity, own=own) for fit in fits)
+        whole = [_series(results, *fit, quantity, own=own) for fit in fits]
+        series = at_shared_sizes(*whole)
+        exponents = [
+            _exponent(results, *fit, quantity, each, own=own, whole=len(each) == len(every))
+            for fit, each, every in zip(fits, series, whole, strict=True)
+        ]
+        found, *others = exponents
         for other in others:
             found = _difference(found, other)
         said = [results.numbers.exponent(*fit) for fit in fits]
@@ -62,8 +76,8 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
         if quantity in QUANTITIES and len(known) == len(fits):
             paper = round(known[0] - sum(known[1:]), 10)
         n = min(results.largest_solved(*fit) or 0 for fit in fits if fit[0] == name)
-        finding = Finding(name, found, paper, name, n)
-        findings.append(replace(finding, noise=_noise(results, fits, quantity, own=own)))
+        noise = _noise(exponents, series, quantity)
+        findings.append(Finding(name, found, paper, name, n, noise=noise, halves=_halves(series)))
     return findings
 
 
@@ -183,18 +197,26 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio of the seconds of one ``contender`` on an experiment to those on the experiment ``against``.
 
     The sizes are equal, or with ``at: largest`` the largest of each. The problems run in different processes,
-    so the interval is that of the quotient of two independent medians; it is open at one end if all runs of a
-    problem are flagged. Both need the same hardware and protocol of timing. ``of: iterations`` is exact.
+    so the interval is that of the quotient of two independent medians. One run or two have the scatter of the
+    repeats of all contenders on their problem. The interval is open at one end if all runs of a problem are
+    flagged. Both need the same hardware and protocol of timing. ``of: iterations`` is exact.
     """
     quantity = spec.get("of", CPU)
     against, contender, largest = spec["against"], spec["contender"], spec.get("at") == "largest"
+
+    def median(name: str, group: Group) -> Interval | None:
+        values = group.values(quantity)
+        if quantity != CPU or group.stopped or not min(values, default=0.0) > 0.0:
+            return group.interval(quantity)
+        scatter = scatter_of_runs(results.runs, results.experiment(name))
+        return ratio_interval(values, [1.0] * len(values), scatter)
 
     def look(name: str, row: SizeRow) -> Interval | str:
         if against not in results.paper.experiments:
             return f"{against} is not part of the {results.scale} scale"
         n = results.largest_solved(against, contender) if largest else row.n
         top, bottom = results.group(name, contender, row.n), results.group(against, contender, n)
-        one, other = top.interval(quantity), bottom.interval(quantity)
+        one, other = median(name, top), median(against, bottom)
         if one is None or other is None:
             return bottom.reason or "not measured"
         if min(one.value, other.value) <= 0:
@@ -357,16 +379,25 @@ def _difference(first: Interval | str, second: Interval | str) -> Interval | str
 
 
 def _exponent(
-    results: Results, name: str, contender: str, quantity: str, *, own: bool = False
+    results: Results,
+    name: str,
+    contender: str,
+    quantity: str,
+    series: Mapping[float, list[float]],
+    *,
+    own: bool,
+    whole: bool,
 ) -> Interval | str:
-    """Return an exponent, of the paper's ``own`` sizes alone or of all, or the reason why there is none."""
+    """Return the exponent of a series, or the reason why there is none.
+
+    A ``whole`` one, of the paper's ``own`` sizes or of all, was fitted before.
+    """
     if name not in results.paper.experiments or contender not in results.experiment(name).contenders:
         return "not in this experiment"
-    own = own and bool(results.experiment(name).nested)
-    series = _series(results, name, contender, quantity, own=own)
     if quantity == CPU and results.runs.only_flagged(name, contender):
         return "all runs are flagged for other load"
-    fit = results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
+    source = OWN_SIZES if own and results.experiment(name).nested else MEASURED
+    fit = results.fit(name, contender, quantity, source) if whole else None
     if fit is None:
         fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
     if fit.exponent and fit.points >= FEWEST_FITTED:
@@ -375,19 +406,17 @@ def _exponent(
 
 
 def _noise(
-    results: Results, fits: Sequence[tuple[str, str]], quantity: str, *, own: bool = False
+    exponents: Sequence[Interval | str], series: Sequence[Mapping[float, list[float]]], quantity: str
 ) -> float | None:
     """Return the half-width of an exponent's interval, or of a difference's, by the scatter of runs alone.
 
-    It is None if it is not known, or if the points of all ``fits`` may lie on a line.
+    It is None if it is not known, or if the points of each of the ``series`` may lie on a line.
     """
     halves, bent = [], False
-    for name, contender in fits:
-        interval = _exponent(results, name, contender, quantity, own=own)
+    for interval, each in zip(exponents, series, strict=True):
         if isinstance(interval, str) or interval.high is None:
             return None
-        spread = PROCESS_SPREAD if quantity == CPU else 0.0
-        noise = noise_of_slope(_series(results, name, contender, quantity, own=own), spread)
+        noise = noise_of_slope(each, PROCESS_SPREAD if quantity == CPU else 0.0)
         if noise is None:
             return None
         bent |= noise.bent
@@ -395,12 +424,24 @@ def _noise(
     return math.hypot(*halves) if bent else None
 
 
+def _halves(series: Sequence[Mapping[float, list[float]]]) -> tuple[float, float] | None:
+    """Return an exponent, or a difference at shared sizes, over the lower and the upper half of the sizes."""
+    first, *others = (half_slopes(each) for each in series)
+    if first is None or not others:
+        return first
+    (other,) = others
+    if other is None or series[0].keys() != series[1].keys():
+        return None
+    return first[0] - other[0], first[1] - other[1]
+
+
 def _series(
     results: Results, name: str, contender: str, quantity: str, *, own: bool
 ) -> dict[float, list[float]]:
     """Return the values of the repeats by size, of the paper's ``own`` sizes alone or of all."""
     series = results.runs.series(name, contender, quantity)
-    return own_sizes(results.experiment(name), series) if own else series
+    known = results.paper.experiments.get(name)
+    return own_sizes(known, series) if own and known is not None else series
 
 
 def _by_size(

@@ -7,7 +7,8 @@ A rule is applied to intervals, not points:
 * *holds on a stand-in*, *does not hold on a stand-in* - the same, but not on the paper's own data alone;
 * *not decided* - the interval straddles the bound; there are too few sizes, repeats or permutations for an
   interval; or there are too few estimates to decide together. If the points of a fit lie on no line, and the
-  repeats' scatter alone would decide, that verdict is added: more repeats would change little;
+  repeats' scatter alone would decide, that verdict is added: more repeats would change little. Where
+  exponents decide, the text says whose points lie on no line;
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
 * *not measured here* - with the reason.
 
@@ -108,6 +109,8 @@ def _judge_measured(claim: Claim, results: Results) -> tuple[str, str, Sequence[
     found = combined_verdict(claim, findings)
     noise = noise_verdict(claim, findings)
     bent = f"{BENT}{noise}, but the points do not lie on a line" if noise else ""
+    if found in (HOLDS, FAILS):
+        bent = _bent_text(claim, findings)
     said = "; ".join(filter(None, (_findings_text(claim, findings), bent, _beside(results, spec))))
     if found != combined_verdict(claim, [item for item in findings if not item.stand_in]):
         found = {HOLDS: STAND_IN, FAILS: STAND_IN_FAILS}.get(found, found)
@@ -265,6 +268,21 @@ def noise_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
         return ""
     found = combined_verdict(claim, [_by_noise(item) for item in findings])
     return "" if found == UNDECIDED else found
+
+
+def _bent_text(claim: Claim, findings: Sequence[Finding]) -> str:
+    """Say how many exponents are of points on no line, and how a single one changes; "" if there are none."""
+    measured = [item for item in findings if item.interval is not None]
+    bent = [item for item in measured if item.noise is not None]
+    if len(measured) > 1:
+        return f"the points of {len(bent)} of {len(measured)} do not lie on a line" if bent else ""
+    halves = bent[0].halves if bent else None
+    if halves is None:
+        return "the points do not lie on a line" if bent else ""
+    lower, upper = (_number_text(slope, claim.unit) for slope in halves)
+    return (
+        f"the points do not lie on a line: {lower} over the lower half of the sizes, {upper} over the upper"
+    )
 
 
 def _by_noise(finding: Finding) -> Finding:

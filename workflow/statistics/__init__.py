@@ -32,7 +32,9 @@ from svmrepro.workflow.statistics.power_law import (
     FEWEST_SIZES,
     Fit,
     SlopeNoise,
+    at_shared_sizes,
     fit_power_law,
+    half_slopes,
     noise_of_slope,
 )
 
@@ -51,7 +53,9 @@ __all__ = [
     "SignedRank",
     "SlopeNoise",
     "across_processes",
+    "at_shared_sizes",
     "fit_power_law",
+    "half_slopes",
     "holm",
     "mean_interval",
     "mean_ratio",

@@ -239,22 +239,24 @@ def ratio_interval(
     """Return the median of paired ratios with its interval (see `median_interval`).
 
     Entry i of both sequences comes from the same repeat of the same process, so that temporary slowdowns of
-    the machine affect both. A single pair (long runs are not repeated) has an interval if the `scatter` of
-    others is known: Student's interval of one ratio. Relative noise decreases with the length of a run, so
-    this interval is conservative. For seconds, callers add the variation between processes
-    (`across_processes`).
+    the machine affect both. One pair or two (long runs are seldom repeated) take their interval from the
+    `scatter` of others if that is known: Student's, with its degrees of freedom. Relative noise decreases
+    with the length of a run, so this interval is conservative. A scatter of 0 (of counts) is that of a single
+    pair only. For seconds, callers add the variation between processes (`across_processes`).
     """
     if len(numerators) != len(denominators):
         raise ValueError("ratios need pairs")
     if any(value <= 0 for value in denominators):
         raise ValueError("a ratio needs positive denominators")
     ratios = [a / b for a, b in zip(numerators, denominators, strict=True)]
-    if len(ratios) == 1 and scatter is not None:
-        distance = student_quantile(scatter.freedom) * scatter.deviation
-        if not ratios[0] > 0.0 or abs(math.log(ratios[0])) + distance > _FARTHEST:
-            return Interval(ratios[0])
+    count = len(ratios)
+    if scatter is not None and (count == 1 or (count == 2 and scatter.deviation > 0.0)):
+        ratio = statistics.median(ratios)
+        distance = student_quantile(scatter.freedom) * scatter.deviation / math.sqrt(count)
+        if not min(ratios) > 0.0 or abs(math.log(ratio)) + distance > _FARTHEST:
+            return Interval(ratio)
         factor = math.exp(distance)
-        return Interval(ratios[0], ratios[0] / factor, ratios[0] * factor)
+        return Interval(ratio, ratio / factor, ratio * factor)
     return median_interval(ratios)
 
 

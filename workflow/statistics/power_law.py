@@ -5,6 +5,10 @@ An exponent is the slope of the ordinary least-squares line through the points
 size :math:`n_k`: the recipe of TR-98-14, section 3.1 ("fitting a line to the
 log-log plot"), with medians in place of single runs.
 
+It estimates the mean slope over the sizes measured; the slope at larger sizes may differ. Most series are
+smooth curves rather than lines, and :func:`half_slopes` shows how much their slope changes. The interval
+counts distances from the line as errors, so for a curve it is wider than the noise of the runs requires.
+
 How the interval of an exponent is made
 ---------------------------------------
 Two things move a slope. The points do not lie on a line, since a power law is only a
@@ -49,12 +53,15 @@ import statistics
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from svmrepro.workflow.statistics.intervals import CONFIDENCE, NORMAL_QUANTILE, Interval, student_quantile
 
 FLOATS = NDArray[np.float64]
+
+_Size = TypeVar("_Size", int, float)
 
 DRAWS = 4000
 """Bootstrap draws per exponent; the ends of its interval are then good to about 2 % of its width."""
@@ -63,6 +70,8 @@ _ROUNDING = 1e-20  # of squared logarithms
 
 FEWEST_SIZES = 4
 """Fewest sizes for an exponent that is shown: three points leave one degree of freedom."""
+
+_FEWEST_OF_HALF = 3  # sizes
 
 METHOD_REPEATS = "least squares on log-log medians; expanded percentile bootstrap over repeats and residuals"
 METHOD_SINGLE = "least squares on log-log values; expanded percentile bootstrap over residuals"
@@ -134,6 +143,37 @@ def fit_power_law(
     method = METHOD_REPEATS if any(values.size > 1 for values in usable.values()) else METHOD_SINGLE
     exponent = Interval(slope, slope - half, slope + half)
     return Fit(exponent, intercept, m, n_min, n_max, method, note)
+
+
+def half_slopes(
+    series: Mapping[int, Sequence[float]] | Mapping[float, Sequence[float]],
+) -> tuple[float, float] | None:
+    """Return the slopes over the lower and over the upper half of the sizes; None for fewer than five sizes.
+
+    The middle one of an odd number of sizes belongs to both halves. Sizes with a value that has no logarithm
+    are left out.
+    """
+    points = [
+        (math.log(n), math.log(statistics.median(values)))
+        for n, values in sorted(series.items())
+        if len(values) and all(0 < value < math.inf for value in values)
+    ]
+    half = (len(points) + 1) // 2
+    if half < _FEWEST_OF_HALF:
+        return None
+    lower, upper = (zip(*part, strict=True) for part in (points[:half], points[-half:]))
+    return statistics.linear_regression(*lower).slope, statistics.linear_regression(*upper).slope
+
+
+def at_shared_sizes(*series: Mapping[_Size, list[float]]) -> list[Mapping[_Size, list[float]]]:
+    """Return series at the sizes that all of them have, so that differences of their exponents compare like.
+
+    If these are fewer than `FEWEST_SIZES`, the series are returned whole.
+    """
+    shared = set(series[0]).intersection(*series[1:])
+    if len(shared) < FEWEST_SIZES:
+        return list(series)
+    return [{n: values for n, values in each.items() if n in shared} for each in series]
 
 
 @dataclass(frozen=True)

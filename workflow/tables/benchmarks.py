@@ -11,7 +11,7 @@ from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number
-from svmrepro.workflow.tables.layout.exponents import dash_notes, fit_cells
+from svmrepro.workflow.tables.layout.exponents import exponent_notes, fit_cells, half_columns
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import (
     flag_notes,
@@ -29,6 +29,11 @@ def build(results: Results, artefact: Artefact) -> Table:
     """
     baseline: str = artefact.settings["baseline"]
     ratio = f"seconds relative to {display_name(baseline)}"
+    rows = [
+        _row(results, name, contender, baseline)
+        for name in artefact.experiments
+        for contender in results.experiment(name).contenders
+    ]
     columns = [
         Column("experiment", "experiment", prose=True),
         Column("contender", "solver", prose=True),
@@ -39,16 +44,12 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("ratio", "measured", group=ratio),
         Column("paper_ratio", "paper", group=ratio, paper=True),
         Column("time", "CPU seconds", group="exponent, measured"),
+        *half_columns(rows),
         Column("work", "counted work", group="exponent, measured"),
         Column("paper_printed", "printed", group="exponent, paper", paper=True),
         Column("points", "sizes fitted", prose=True),
     ]
     known = any(results.compared(name) for name in artefact.experiments)
-    rows = [
-        _row(results, name, contender, baseline)
-        for name in artefact.experiments
-        for contender in results.experiment(name).contenders
-    ]
     notes = [
         "Seconds are medians of CPU seconds over the repeats with the 95 % interval of the median, at the "
         f"largest size that the solver reached at the {results.scale} scale; ratios are medians of ratios "
@@ -62,7 +63,7 @@ def build(results: Results, artefact: Artefact) -> Table:
             f"The paper's seconds are from a {results.numbers.machine}: compare ratios and exponents. "
             "Its seconds and ratios are at its own size, shown beside them."
         )
-    notes += dash_notes(results, artefact.experiments)
+    notes += exponent_notes(results, artefact.experiments)
     notes += flag_notes(results, artefact.experiments)
     shown = [column for column in columns if known or not column.paper]
     return table_of(results, artefact, shown, rows, notes=notes)

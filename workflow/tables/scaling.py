@@ -9,8 +9,8 @@ from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, prose
 from svmrepro.workflow.tables.layout.exponents import (
-    dash_notes,
     exponent_columns,
+    exponent_notes,
     exponent_section,
     fit_cells,
 )
@@ -43,7 +43,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "only, for single runs and for counts that do not vary).",
         "Counted work is the number of vector components and Hessian entries touched: exact, equal on every "
         "machine, and unaffected by caches.",
-        *dash_notes(results, artefact.experiments),
+        *exponent_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, exponent_section(results, tuple(names)), notes=notes)
 

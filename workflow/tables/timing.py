@@ -6,7 +6,7 @@ from svmrepro.workflow.analysis.results import Results, SizeRow, describe_proble
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, number
-from svmrepro.workflow.tables.layout.exponents import dash_notes, exponent_section
+from svmrepro.workflow.tables.layout.exponents import exponent_notes, exponent_section
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, beside_paper, table_of
 from svmrepro.workflow.tables.layout.size_rows import (
     SUPPORT,
@@ -37,7 +37,7 @@ def build(results: Results, artefact: Artefact) -> Table:
     notes = [seconds]
     notes += [
         f"Support vectors: those of {display_name(below)}; non-bound means strictly between 0 and C.",
-        *dash_notes(results, (name,)),
+        *exponent_notes(results, (name,)),
         *flag_notes(results, (name,)),
     ]
     return table_of(

@@ -25,7 +25,7 @@ from svmrepro.workflow.judgement.claims import (
     EarlierRule,
     read_claims,
 )
-from svmrepro.workflow.judgement.quantities import problem_ratio, unfinished, value
+from svmrepro.workflow.judgement.quantities import exponent, problem_ratio, unfinished, value
 from svmrepro.workflow.judgement.verdicts import (
     combined_verdict,
     interval_verdict,
@@ -34,7 +34,7 @@ from svmrepro.workflow.judgement.verdicts import (
     noise_verdict,
     record,
 )
-from svmrepro.workflow.statistics import Interval
+from svmrepro.workflow.statistics import Interval, across_processes, pooled_scatter, ratio_interval
 from svmrepro.workflow.statistics.intervals import NORMAL_QUANTILE, PROCESS_SPREAD
 
 CLAIMS = config_dir() / "claims" / "platt1998.yaml"
@@ -262,6 +262,7 @@ TABLES = {
         "experiment,n,smo_seconds,chunking_seconds,nonbound_support_vectors,bound_support_vectors\n"
         "power,100,1.0,2.0,5,0\npower,200,2.0,8.0,6,0\npower,400,4.0,32.0,7,1\npower,800,8.0,,8,3\n"
         "other,100,1.5,,,\nother,200,3.0,,,\n"
+        "curve,100,1,1,,\ncurve,200,2,4,,\ncurve,400,4,16,,\ncurve,800,8,64,,\ncurve,1600,99,,,\n"
     ),
     "scaling": "experiment,smo_exponent,chunking_exponent\npower,1.3,2.0\nwritten,1.5,2.0\n",
     "sparse_vs_dense": "experiment,n,smo_sparse_seconds,smo_dense_seconds\npower,100,1.0,4.0\n",
@@ -282,6 +283,7 @@ def on_paper(folder, rule, over="all", restates=False, **quantity):
 
 
 EXPONENT = {"kind": "exponent", "contender": "smo"}
+DIFFERENCE = {"kind": "exponent-difference", "contender": "chunking", "minus": "smo"}
 RATIO = {"kind": "ratio", "above": "chunking", "below": "smo"}
 OPTIMUM = {"kind": "curve-optimum", "contender": "smo"}
 UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
@@ -300,11 +302,9 @@ UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
         # 1 for the seconds, minus the printed 1.5.
         (EXPONENT | {"against": "written"}, {"between": (-0.551, -0.449)}, HOLDS),
         (EXPONENT | {"against": "written"}, {"at-least": -0.5}, UNDECIDED),
-        (
-            {"kind": "exponent-difference", "contender": "chunking", "minus": "smo"},
-            {"between": (0.999, 1.001)},
-            HOLDS,
-        ),
+        (DIFFERENCE, {"between": (0.999, 1.001)}, HOLDS),
+        # At the sizes of which both are printed, without SMO's last.
+        (DIFFERENCE | {"experiments": ["curve"]}, {"between": (0.999, 1.001)}, HOLDS),
         # 2.0 / 1.0 lies between 1.95 / 1.05 = 1.857 and 2.05 / 0.95 = 2.158.
         (RATIO | {"at": 100}, {"between": (1.85, 2.16)}, HOLDS),
         (RATIO | {"at": 100}, {"between": (1.86, 2.16)}, UNDECIDED),
@@ -386,7 +386,7 @@ def test_stand_ins_and_small_sizes_decide_nothing_about_the_papers_data(full):
 
 
 def results_of(*runs):
-    contenders = {"smo": Contender("smo", "smo")}
+    contenders = {each.contender: Contender(each.contender, each.contender) for each in runs}
     described = []
     for name in dict.fromkeys(each.experiment for each in runs):
         sizes = tuple(sorted({each.n for each in runs if each.experiment == name}))
@@ -413,6 +413,43 @@ def test_points_that_lie_on_no_line_are_told(bent):
     told = "by the repeats' scatter alone: holds, but the points do not lie on a line" in verdict.measured
     assert told == bent
     assert record(verdict)["by_noise"] == (HOLDS if bent else "")
+
+
+def curved(name, contender="smo", repeats=2, last=8000):
+    """Return runs whose seconds grow like n up to n = 2,000, then like n^2; those of others like n^2."""
+    return [
+        run(name, contender, n, repeat=k, cpu_seconds=(max(n, 2000) if contender == "smo" else n) * n * 1e-6)
+        for n in (500, 1000, 2000, 4000, 8000)
+        if n <= last
+        for k in range(repeats)
+    ]
+
+
+def test_exponents_of_curves_that_decide_are_told():
+    def judged(*runs):
+        names = list(dict.fromkeys(each.experiment for each in runs))
+        quantity = {"kind": "exponent", "experiments": names, "contender": "smo"}
+        asked = claim(quantity=quantity, scales=("default",), rule={"at-least": 0.1})
+        verdict = judge(asked, results_of(*runs))
+        assert verdict.verdict == HOLDS
+        return verdict.measured
+
+    told = "the points do not lie on a line"
+    assert judged(*curved("c")).endswith(f"; {told}: 1 over the lower half of the sizes, 2 over the upper")
+    assert judged(*curved("c", last=4000)).endswith(f"; {told}")  # no halves
+    line = [replace(each, fields={**each.fields, "experiment": "l"}) for each in curved("c", last=2000)]
+    assert "line" not in judged(*line)
+    assert judged(*curved("c"), *curved("d"), *line).endswith("; the points of 2 of 3 do not lie on a line")
+
+
+@pytest.mark.parametrize(("last", "difference"), [(8000, 0.5), (4000, 0.7)])
+def test_a_difference_of_exponents_compares_the_sizes_of_both(last, difference):
+    found = results_of(*curved("c"), *curved("c", "chunking", last=last))
+    (item,) = exponent(found, {**DIFFERENCE, "experiments": ["c"]})
+    assert item.interval.value == pytest.approx(difference)
+    assert item.halves == (pytest.approx((1.0, 0.0)) if last == 8000 else None)
+    (whole,) = exponent(found, {"experiments": ["c"], "contender": "smo"})
+    assert whole.interval.value == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(
@@ -450,6 +487,18 @@ def test_one_solver_on_two_problems():
     (found,) = problem_ratio(wide, spec)
     low, high = found.interval.ends
     assert low < 3.0 < 7.0 / 2.1 < 3.5 < high
+
+
+def test_a_single_run_of_one_solver_on_two_problems_has_the_scatter_of_the_repeats():
+    runs = [*seconds("slow", 10, 6.0, 6.6), *seconds("fast", 10, 2.0, 2.1, 2.2), *seconds("fast", 20, 4.0)]
+    spec = {"experiments": ["slow"], "against": "fast", "contender": "smo"}
+    (alone,) = problem_ratio(results_of(*runs, *seconds("slow", 20, 12.0)), {**spec, "from": 20})
+    scatter = pooled_scatter([([6.0, 6.6], [1.0, 1.0])])
+    above, below = (
+        across_processes(ratio_interval([value], [1.0], each))
+        for value, each in ((12.0, scatter), (4.0, pooled_scatter([([2.0, 2.1, 2.2], [1.0] * 3)])))
+    )
+    assert alone.interval == above.over(below)
 
 
 def test_a_limit_at_a_smaller_size_counts_as_not_finished():

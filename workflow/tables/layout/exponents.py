@@ -8,9 +8,14 @@ from svmrepro.workflow.analysis.fits import OWN_SIZES, PAPER
 from svmrepro.workflow.analysis.printed_numbers import SCALING, snake
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
-from svmrepro.workflow.statistics import FEWEST_SIZES, Fit
+from svmrepro.workflow.statistics import FEWEST_SIZES, Fit, half_slopes
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, exponent, missing, printed, prose
 from svmrepro.workflow.tables.layout.model import Column, TableSection
+
+_HALVES = (
+    Column("lower_half", "CPU seconds, lower half of the sizes", group="exponent, measured"),
+    Column("upper_half", "CPU seconds, upper half of the sizes", group="exponent, measured"),
+)
 
 _NO_FIT = f"no fit: fewer than {FEWEST_SIZES} sizes could be fitted"
 
@@ -44,6 +49,7 @@ def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
         Column("experiment", "experiment", prose=True),
         Column("contender", "solver", prose=True),
         Column("time", "CPU seconds", group="exponent, measured"),
+        *half_columns(rows),
         Column("work", "counted work", group="exponent, measured"),
         *(
             [Column("own", "CPU seconds, the paper's sizes alone", group="exponent, measured")]
@@ -53,6 +59,11 @@ def exponent_columns(rows: Sequence[Mapping[str, Cell]]) -> list[Column]:
         *(paper if known else []),
         Column("points", "sizes fitted", prose=True),
     ]
+
+
+def half_columns(rows: Sequence[Mapping[str, Cell]]) -> Sequence[Column]:
+    """Return the columns of `fit_cells` for both halves of the sizes; none if no row has so many sizes."""
+    return [column for column in _HALVES if any(column.key in row for row in rows)]
 
 
 def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Cell]:
@@ -69,6 +80,9 @@ def fit_cells(results: Results, experiment: str, contender: str) -> dict[str, Ce
     for key, quantity in (("time", CPU), ("work", WORK)):
         fitted = results.shown_exponent(experiment, contender, quantity)
         cells[key] = exponent(fitted) if fitted else missing(_NO_FIT, DASH)
+    if slopes := half_slopes(results.runs.series(experiment, contender, CPU)):
+        halves = zip(_HALVES, slopes, strict=True)
+        cells |= {column.key: Cell(slope, f"{slope:z.2f}") for column, slope in halves}
     if results.experiment(experiment).nested:
         fitted = results.shown_exponent(experiment, contender, CPU, OWN_SIZES)
         cells["own"] = exponent(fitted) if fitted else missing(_NO_FIT, DASH)
@@ -82,11 +96,19 @@ def _sizes(fit: Fit) -> str:
     return f"{fit.points}{few}: {fit.n_min:,}{last}"
 
 
-def dash_notes(results: Results, names: Sequence[str]) -> list[str]:
-    """Explain a dash in place of an exponent; empty if every contender has one."""
-    absent = any(
-        results.shown_exponent(name, label, CPU) is None
+def exponent_notes(results: Results, names: Sequence[str]) -> list[str]:
+    """Say what an exponent estimates, if there are any, and explain a dash in place of one."""
+    fitted = [
+        results.shown_exponent(name, label, CPU) is not None
         for name in names
         for label in results.experiment(name).contenders
-    )
-    return [f"A dash in place of an exponent: fewer than {FEWEST_SIZES} sizes."] if absent else []
+    ]
+    notes = []
+    if any(fitted):
+        notes.append(
+            "An exponent is the mean slope over the sizes measured; the slope at larger sizes may differ. "
+            "The lower and the upper half of five sizes or more (the middle one in both) show how it changes."
+        )
+    if not all(fitted):
+        notes.append(f"A dash in place of an exponent: fewer than {FEWEST_SIZES} sizes.")
+    return notes
