@@ -27,7 +27,7 @@ from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
-from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, ONLY_FLAGGED, Finding, Spec
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
@@ -371,7 +371,7 @@ def _exponent(
     own = own and bool(results.experiment(name).nested)
     series = _series(results, name, contender, quantity, own=own)
     if quantity == CPU and results.runs.only_flagged(name, contender):
-        return "all runs are flagged for other load"
+        return ONLY_FLAGGED
     fit = results.fit(name, contender, quantity, OWN_SIZES if own else MEASURED)
     if fit is None:
         fit = fit_power_law(series, f"{name}/{contender}/{quantity}")
