@@ -258,3 +258,47 @@ def test_one_example_is_the_common_denominator_of_the_performances():
     assert one_example(few, "set") is None
     irrational = [run("set", "svmperf", 4000, float(at), **{column: at**0.5 / 4}) for at in (2, 3, 5, 7)]
     assert one_example(results(irrational, experiment("set", "C_total", ("accuracy",))), "set") is None
+
+
+def test_a_performance_is_known_to_one_test_example():
+    right = {0.0001: 207, 0.001: 208, 0.01: 208, 0.03: 200, 0.1: 211}  # of 312
+    column = "performance.accuracy"
+    runs = [run("set", "svmperf", 4000, eps, **{column: share / 312}) for eps, share in right.items()]
+    found = results(runs, experiment("set", "eps", ("accuracy",)))
+    spec = {"kind": "curve-value", "experiments": ["set"], "contender": "svmperf", "x": "eps"}
+    spec |= {"of": "performance", "minus_at": 0.001}
+    findings = curve_quantities.curve_values(found, spec)
+    step = 100 / 312
+    assert findings[0].interval.high == 0.0
+    widths = [each.interval.high - each.interval.low for each in findings]
+    assert widths == pytest.approx([2 * step, 0.0, 2 * step, 2 * step, 2 * step])  # itself, at 0.001
+    verdicts = [
+        judge(claim(quantity={**spec, **part}, rule={"at-least": -0.5}, scales=("default",)), found)
+        for part in ({"to": 0.0001}, {"from": 0.001, "to": 0.01}, {"from": 0.03, "to": 0.03}, {"from": 0.1})
+    ]
+    assert [each.verdict for each in verdicts] == ["not decided", "holds", "does not hold", "holds"]
+    assert verdicts[0].measured.endswith("one test example counts up to 0.32 (set)")
+    # Two different performances do not tell how many examples there are.
+    unknown = curve_quantities.curve_values(results(runs[1:4], found.experiment("set")), spec)
+    assert [each.interval.ends is None for each in unknown] == [False, True, True]
+
+
+def test_exponents_leave_out_flagged_points_and_those_with_stopped_runs():
+    def at(C, repeat, **fields):
+        return run("set", "svmperf", 4000, C, repeat=repeat, **{"cpu_seconds": C, **fields})
+
+    straight = [at(C, repeat) for C in (1.0, 10.0, 100.0) for repeat in range(3)]
+    slowed = [at(1000.0, repeat, cpu_seconds=1e6, flagged="true") for repeat in range(3)]
+    stopped = [at(10000.0, repeat) for repeat in range(2)]
+    stopped.append(at(10000.0, 2, status="time_limit", time_limit=1e4))
+    described = experiment("set", "C_total")
+    found = results([*straight, *slowed, *stopped], described)
+    spec = {"kind": "curve-exponent", "experiments": ["set"], "contender": "svmperf", "x": "C_total"}
+    (finding,) = curve_quantities.curve_exponents(found, spec)
+    assert finding.interval.value == pytest.approx(1.0)
+    points = curve(found, "set", "svmperf", "C_total", Quantity())  # what is drawn
+    assert [point.x for point in points if point.flagged or point.stopped] == [1000.0, 10000.0]
+    (few,) = curve_quantities.curve_exponents(results([*straight[:6], *slowed], described), spec)
+    assert few.reason == "2 of at least 3 values measured"
+    (none,) = curve_quantities.curve_exponents(results(slowed, described), spec)
+    assert none.reason == "all runs are flagged for other load"

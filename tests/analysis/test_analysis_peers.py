@@ -170,6 +170,26 @@ def test_a_profile_leaves_out_what_was_solved_on_other_hardware():
     assert found == {"smo-newton": 1.0, "libsvm-dense": np.inf}
 
 
+def test_a_profile_names_a_solver_of_few_problems_and_draws_no_line():
+    few = {**CONTENDERS, "mine": replace(CONTENDERS["mine"], largest=2000)}
+    names = ("one", "two", "three")
+    described = [replace(experiment(name), contenders=CONTENDERS if name == "one" else few) for name in names]
+    lines = [
+        run(name, label, 4000, cpu_seconds=seconds)
+        for name in names
+        for label, seconds in (("smo-newton", 1.0), ("libsvm-dense", 4.0))
+    ]
+    lines.append(run("one", "mine", 4000, cpu_seconds=0.1))
+    measured = results(lines, *described)
+    with style.styled():
+        figure = performance_profile.build(measured, replace(artefact("figure"), experiments=names))
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["SMO-Newton", "LIBSVM, dense"]
+    assert "Mine (1 of 3)" in legend.get_title().get_text()
+    # Nor is it the fastest of the problem in which it takes part.
+    assert figure.axes[0].get_lines()[0].get_ydata()[0] == 1.0
+
+
 def test_steps_that_a_package_does_not_report_are_unknown():
     lines = [
         run("set", "smo-newton", 1000, cpu_seconds=1.0, iterations=0, **CERTIFICATE),

@@ -61,6 +61,7 @@ class Point:
     at: float | None = None  # value on the experiment's axis
     values: tuple[float, ...] | None = None  # the timed values of which y is the median; None for counts
     flagged: bool = False  # whether y rests on seconds of flagged runs alone
+    stopped: bool = False  # whether y is of seconds, and the time limit stopped some of the runs
 
 
 def curve(results: Results, experiment: str, contender: str, x: str, quantity: Quantity) -> list[Point]:
@@ -92,8 +93,9 @@ def curve(results: Results, experiment: str, contender: str, x: str, quantity: Q
         value = _value(own, other, column, quantity, scatter)
         if value is not None:
             at = float(n) if x == "n" or point is None else point
-            flagged = column == CPU and (own.all_flagged or (other is not None and other.all_flagged))
-            found[at] = Point(at, value, n, point, _timed(own, other, column, quantity), flagged)
+            timed = [own, other or Group(())] if column == CPU and not quantity.short_of else []
+            flagged, stopped = any(each.all_flagged for each in timed), any(each.stopped for each in timed)
+            found[at] = Point(at, value, n, point, _timed(own, other, column, quantity), flagged, stopped)
     return [found[at] for at in sorted(found)]
 
 
@@ -206,7 +208,7 @@ def _value(
     if other is None and unit == 1:
         return own.interval(column)
     first, second = own.median(column), 0.0 if other is None else other.median(column)
-    return None if first is None or second is None else Interval.exact(unit * (first - second))
+    return None if first is None or second is None else Interval(unit * (first - second))
 
 
 def _timed(own: Group, other: Group | None, column: str, quantity: Quantity) -> tuple[float, ...] | None:

@@ -7,6 +7,7 @@ Programming 91, 2002: ``rho_s(tau)`` is the share of problems p with ``t_ps <= t
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,12 +20,15 @@ from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.axes import powers_of_ten
 from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
 
+_LETTERS_A_LINE = 80  # of the note
+
 
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw a step line per contender; a problem is an experiment at the largest size that any of them solved.
 
     A contender without a certified result on a problem counts as never within any factor. Contenders that
-    never ran are omitted. A contender's share is over the problems at whose size it takes part.
+    never ran are omitted. A contender's share is over the problems at whose size it takes part. If these are
+    fewer than half, its line would be about other problems than the rest: a note names it instead.
     """
     experiments = [results.experiment(name) for name in artefact.experiments]
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
@@ -33,7 +37,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
         for label in dict.fromkeys(label for each in experiments for label in each.contenders)
         if label in run and all(label in each.contenders for each in experiments)
     ]
-    ratios = ratios_to_best([seconds_of(results, name, labels) for name in artefact.experiments], labels)
+    by_problem = [seconds_of(results, name, labels) for name in artefact.experiments]
+    solved = [each for each in by_problem if each]
+    parts = {label: sum(label in each for each in solved) for label in labels}
+    if rare := {label: part for label, part in parts.items() if 2 * part < len(solved)}:
+        labels = [label for label in labels if label not in rare]
+        by_problem = [seconds_of(results, name, labels) for name in artefact.experiments]
+    ratios = ratios_to_best(by_problem, labels)
     problems = max((len(each) for each in ratios.values()), default=0)
     figure = style.new_figure(style.COLUMN + 1.0, 2.6 + 0.17 * math.ceil(len(labels) / 2))
     axes = figure.subplots()
@@ -56,7 +66,15 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.grid(True)
     axes.set_xlabel("CPU seconds, as a factor of the fastest solver's")
     axes.set_ylabel(f"share of {problems} problems\nsolved within the factor")
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    said = ", ".join(f"{display_name(label)} ({part} of {len(solved)})" for label, part in rare.items())
+    note = f"Left out, with fewer than half of the problems: {said}" if said else ""
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=2,
+        title=textwrap.fill(note, _LETTERS_A_LINE) or None,
+        title_fontsize=6,
+    )
     return figure
 
 

@@ -21,7 +21,7 @@ from svmrepro.workflow.analysis.curves import (
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Quantity
-from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec, without_ends
+from svmrepro.workflow.judgement._findings import FEWEST_FITTED, ONLY_FLAGGED, Finding, Spec, without_ends
 from svmrepro.workflow.statistics import Interval
 
 KEYS = frozenset(Quantity.__struct_fields__)
@@ -29,13 +29,20 @@ OPTIONAL = KEYS | {"from", "to"}
 
 
 def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
-    """Fit slopes of log quantity against log parameter."""
+    """Fit slopes of log quantity against log parameter.
+
+    As in `Runs.series`, seconds of flagged runs, and points at which the time limit stopped a run, are left
+    out: they are bounds, which would turn the line.
+    """
     findings = []
     for name in spec["experiments"]:
-        points = [point for point in _points(results, name, spec) if point.y.value > 0]
+        measured = [point for point in _points(results, name, spec) if point.y.value > 0]
+        points = [point for point in measured if not (point.flagged or point.stopped)]
         reason = f"{len(points)} of at least {FEWEST_FITTED} values measured"
-        if not points:
+        if not measured:
             reason = absent(results, name, spec["contender"])
+        elif all(point.flagged for point in measured):
+            reason = ONLY_FLAGGED
         label = f"{name}/{spec['contender']}/{spec['x']}/{spec.get('of', '')}"
         slope = exponent(points, label).exponent if len(points) >= FEWEST_FITTED else None
         findings.append(Finding(name, slope or reason, None, name))
@@ -45,11 +52,14 @@ def curve_exponents(results: Results, spec: Spec) -> list[Finding]:
 def curve_values(results: Results, spec: Spec) -> list[Finding]:
     """Return the quantity at each value of the parameter; a count is exact, also of a single run.
 
+    A performance is known to one test example, so its interval is as much to either side. There is none if
+    the number of test examples cannot be told.
+
     A value that was not solved has a finding, too: a lower bound of a count that a limit stopped, or the
     reason.
     """
     findings = []
-    exact = spec.get("of", CPU) != CPU
+    of = spec.get("of", CPU)
     for name in spec["experiments"]:
         points = _points(results, name, spec)
         beside = _gaps(results, name, spec)
@@ -57,9 +67,13 @@ def curve_values(results: Results, spec: Spec) -> list[Finding]:
             findings.append(Finding(name, absent(results, name, spec["contender"]), None, name))
             continue
         symbol = {"C_total": "C"}.get(spec["x"], spec["x"])
+        step = one_example(results, name) if of == PERFORMANCE else None
         known = [(x, found, "a limit") for x, found in beside.items()]
         for point in points:
-            found = Interval.exact(point.y.value) if exact else point.y
+            found = point.y if of == CPU else Interval.exact(point.y.value)
+            # What is compared with itself does not differ on any test set.
+            if of == PERFORMANCE and (point.at is None or point.at != spec.get("minus_at")):
+                found = _to_one_example(point.y.value, step)
             sides = unknown_sides(results, name, spec["contender"], _quantity(spec), point)
             known.append((point.x, without_ends(found, *sides), "flagged or stopped runs"))
         for x, each, by in sorted(known, key=itemgetter(0)):
@@ -84,6 +98,14 @@ def curve_optimum(results: Results, spec: Spec) -> list[Finding]:
         printed = results.numbers.optimum(name, spec["x"])
         findings.append(Finding(name, found, None if printed is None else printed[1], name))
     return findings
+
+
+def _to_one_example(value: float, step: float | None) -> Interval:
+    """Return a performance with its interval of one test example, the ``step``, to either side."""
+    if step is None:
+        return Interval(value)
+    # Rounded, so that two examples that cancel leave no trace.
+    return Interval(value, round(value - step, 9), round(value + step, 9))
 
 
 def _points(results: Results, name: str, spec: Spec) -> list[Point]:

@@ -18,6 +18,9 @@ FLAGGED = "flagged runs"
 FEWEST_FITTED = 3
 """Fewest sizes, or points of an axis, to which an exponent is fitted that a claim judges."""
 
+ONLY_FLAGGED = "all runs are flagged for other load"
+"""Why there is no exponent of seconds that are all upper bounds."""
+
 
 @dataclass(frozen=True)
 class Finding:

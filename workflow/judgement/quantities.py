@@ -33,7 +33,14 @@ from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
 from svmrepro.workflow.judgement import _permutation_quantities as permutations
 from svmrepro.workflow.judgement import _printed_quantities as printed
-from svmrepro.workflow.judgement._findings import FEWEST_FITTED, FLAGGED, Finding, Spec, without_ends
+from svmrepro.workflow.judgement._findings import (
+    FEWEST_FITTED,
+    FLAGGED,
+    ONLY_FLAGGED,
+    Finding,
+    Spec,
+    without_ends,
+)
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
@@ -395,7 +402,7 @@ def _exponent(
     if name not in results.paper.experiments or contender not in results.experiment(name).contenders:
         return "not in this experiment"
     if quantity == CPU and results.runs.only_flagged(name, contender):
-        return "all runs are flagged for other load"
+        return ONLY_FLAGGED
     source = OWN_SIZES if own and results.experiment(name).nested else MEASURED
     fit = results.fit(name, contender, quantity, source) if whole else None
     if fit is None:

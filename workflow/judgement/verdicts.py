@@ -39,6 +39,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
+from svmrepro.workflow.analysis.curves import PERFORMANCE, one_example
 from svmrepro.workflow.analysis.printed_numbers import TIMINGS, PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP
@@ -162,7 +163,15 @@ def _smallest_deciding_size(claim: Claim, numbers: PaperNumbers, experiment: str
 
 
 def _beside(results: Results, spec: Spec) -> str:
-    """Report the duality gap beside a claim on KKT violations, or the violation beside a claim on the gap."""
+    """Report what a reader needs to weigh a claim.
+
+    That is the duality gap beside KKT violations, the violation beside the gap, and beside test performances
+    how much one example counts in the smallest test set.
+    """
+    if spec["kind"] == "curve-value" and spec.get("of") == PERFORMANCE:
+        steps = [(step, name) for name in spec["experiments"] if (step := one_example(results, name))]
+        step, name = max(steps, default=(0.0, ""))
+        return f"one test example counts up to {step:.2g} ({name})" if steps else ""
     column, words = _BESIDE.get(str(spec.get("of")), ("", ""))
     if spec["kind"] != "value" or not column:
         return ""

@@ -62,6 +62,16 @@ def test_the_best_reading_comes_first(rows):
     assert float(by_name["smo"]["score"]) == pytest.approx(no_planning, abs=1e-3)
 
 
+def test_the_interval_of_a_deviation_is_that_of_the_measured_ratio(rows):
+    by_name = {row["reading"]: row for row in rows}
+    # Against itself the ratio is exactly 1, however far the paper's is from that.
+    low, value, high = (float(by_name["smo"][f"titanic_deviation{end}"]) for end in ("_low", "", "_high"))
+    assert low == value == high == pytest.approx(1.0 / printed("titanic") - 1.0)
+    # The permutations differ by 5 %, which both share, and their ratio by 0.1 %.
+    pasmo = by_name["pasmo"]
+    assert 0.0 < float(pasmo["titanic_deviation_high"]) - float(pasmo["titanic_deviation_low"]) < 0.01
+
+
 def test_a_reading_that_does_not_end_has_no_score(rows):
     (unended,) = (row for row in rows if row["reading"] == "proof-slope-own")
     assert unended["score"] == "" and unended["worst"] == "did not end on thyroid"

@@ -16,7 +16,7 @@ from svmrepro.workflow.analysis.runs import Group
 from svmrepro.workflow.configuration.contender_options import default_options
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.number_text import plural
-from svmrepro.workflow.statistics import FEWEST_PAIRS, LARGER, SIGNIFICANCE, SMALLER, Interval, mean_interval
+from svmrepro.workflow.statistics import FEWEST_PAIRS, LARGER, SIGNIFICANCE, SMALLER, Interval, mean_ratio
 from svmrepro.workflow.tables.layout.cells import DASH, Cell, missing, number, percent, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, table_of
 
@@ -123,10 +123,7 @@ class _Comparison:
             first, second = pairs(below, group, ITERATIONS, anywhere=True)
             objectives.append(Pairing(*map(tuple, pairs(below, group, DUAL, anywhere=True))))
             if first:
-                ratio = self.ratio(name)
-                scale = ratio * sum(first) / len(first)
-                shares = [(b - ratio * a) / scale for a, b in zip(first, second, strict=True)]
-                deviations[name] = mean_interval(shares)
+                deviations[name] = _deviation(mean_ratio(second, first), self.ratio(name))
         known = [length for length in lengths if length is not None]
         return ScoredReading(
             contender, deviations, tuple(unended), max(known, default=None), Family(tuple(objectives))
@@ -208,6 +205,11 @@ def _own_agreement(compared: _Comparison) -> str:
         f"Mean iterations of {baseline} itself differ from the paper's by {score:.3f} in the mean of |log|, "
         f"most on {worst} ({100 * math.expm1(logs[worst]):+.1f} %)."
     )
+
+
+def _deviation(ratio: Interval, printed: float) -> Interval:
+    """Return the deviation of a measured ratio from a printed one, which counts as exact."""
+    return Interval(ratio.value / printed - 1, *(end / printed - 1 for end in ratio.ends or ()))
 
 
 def _agrees(deviation: Interval, within: float) -> bool:
