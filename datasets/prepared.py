@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet
 from svmrepro.datasets.download.raw_files import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.files import locked, replacing
 from svmrepro.datasets.readers.by_name import READER_VERSION, read_files
-from svmrepro.datasets.readers.npz import write_npz
+from svmrepro.datasets.readers.npz import read_npz, write_npz
 from svmrepro.datasets.registry import DownloadedEntry, Part
 
 
@@ -60,31 +57,8 @@ def read_stored(
 
 def _load(path: Path, entry: DownloadedEntry) -> ExampleSet | None:
     """Return the arrays of a prepared file, or None if it is missing or damaged."""
-    names = ("y", "X") if entry.dense else ("y", "data", "indices", "indptr")
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            parts = [arrays[name] for name in names]
-    except Exception:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
-        return None
-    if not entry.dense:
-        return _sparse(parts, entry.features)
-    y, X = parts
-    sound = _finite(y) and _finite(X) and y.ndim == 1 and X.shape == (len(y), entry.features)
-    return ExampleSet(X=X, y=y) if sound else None
-
-
-def _sparse(parts: Sequence[npt.NDArray[Any]], features: int) -> ExampleSet | None:
-    y, data, indices, indptr = parts
-    if not (_finite(y) and _finite(data)) or y.ndim != 1 or {indices.dtype.kind, indptr.dtype.kind} != {"i"}:
-        return None
-    try:
-        # Compiled code uses indices and pointers without bounds checks.
-        X = sparse.csr_matrix((data, indices, indptr), shape=(len(y), features))
-        X.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError):
-        return None
-    return ExampleSet(X=X, y=y) if X.has_canonical_format and X.nnz == len(data) else None
-
-
-def _finite(array: npt.NDArray[Any]) -> bool:
-    return array.dtype == np.float64 and bool(np.isfinite(array).all())
+    with contextlib.suppress(DataError, OSError):
+        data = read_npz(path, labels={-1.0: -1.0, 1.0: 1.0}, features=entry.features)
+        if isinstance(data.X, np.ndarray) == entry.dense:
+            return data
+    return None

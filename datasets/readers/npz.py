@@ -77,13 +77,11 @@ def _numbers(path: str | Path, name: str, array: npt.NDArray[Any], dimensions: i
     if array.dtype.kind not in "biuf" or array.ndim != dimensions:
         raise DataError(f"{path}: {name}: {dimensions}-dimensional numbers expected, not {_kind(array)}")
     values = np.ascontiguousarray(array, dtype=np.float64)
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        raise DataError(f"{path}: {name}[{', '.join(map(str, bad[0]))}] is not finite")
-    large = np.argwhere(np.abs(values) > LARGEST)
-    if len(large):
-        place = f"{path}: {name}[{', '.join(map(str, large[0]))}]"
-        raise DataError(f"{place} is beyond {LARGEST:g}: squares would overflow")
+    if values.size and not max(values.max(), -values.min()) <= LARGEST:  # nan too
+        at = tuple(np.argwhere(~(np.abs(values) <= LARGEST))[0])
+        place = f"{path}: {name}[{', '.join(map(str, at))}]"
+        what = f"beyond {LARGEST:g}: squares would overflow" if np.isfinite(values[at]) else "not finite"
+        raise DataError(f"{place} is {what}")
     return values
 
 
@@ -102,12 +100,13 @@ def _csr(path: str | Path, arrays: Arrays) -> sparse.csr_matrix:
         X.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(f"{path}: is not a CSR matrix: {' '.join(str(error).split())[:120]}") from None
-    X.sum_duplicates()
+    if not X.has_canonical_format:
+        X.sum_duplicates()
+        if (np.abs(X.data) > LARGEST).any():
+            raise DataError(
+                f"{path}: data: a sum of repeated entries is beyond {LARGEST:g}: squares would overflow"
+            )
     X.eliminate_zeros()
-    if (np.abs(X.data) > LARGEST).any():
-        raise DataError(
-            f"{path}: data: a sum of repeated entries is beyond {LARGEST:g}: squares would overflow"
-        )
     return X
 
 

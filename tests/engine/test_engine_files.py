@@ -156,22 +156,17 @@ def test_certificates_may_say_more_and_have_numbers_that_do_not_apply(tmp_path):
     path = tmp_path / "lines.jsonl"
     path.write_bytes(encode(measurement(certificate=more)))
     assert [line["certificate"] for line in read_lines(path)] == [plain]
-    # As other programs write it.
-    text = json.dumps(measurement(certificate={"dual": 1.5, "gap": math.nan, "list": [-math.inf]}))
-    assert "NaN" in text
-    path.write_text(text + "\n")
-    assert [line["certificate"] for line in read_lines(path)] == [{"dual": 1.5, "gap": None, "list": [None]}]
     assert Journal(path).valid_lines() == read_lines(path)
 
 
 @pytest.mark.parametrize(
     ("spoilt", "words"),
     [
-        (b"{half\n", "is not JSON"),
-        (b"[]\n", "mapping"),
-        (b"[" * 200_000 + b"\n", "is not JSON"),
-        (encode(measurement(C=0.5)).replace(b"0.5", b"NaN"), "is not JSON"),
-        (encode(measurement(C=0.5)).replace(b"0.5", b"1e999"), "is not JSON"),
+        (b"{half\n", "is not a measurement"),
+        (b"[]\n", "Expected `object`"),
+        (b"[" * 200_000 + b"\n", "is not a measurement"),
+        (encode(measurement(C=0.5)).replace(b"0.5", b"NaN"), "is not a measurement"),
+        (encode(measurement(C=0.5)).replace(b"0.5", b"1e999"), "is not a measurement"),
     ],
 )
 def test_read_lines_names_file_and_line(tmp_path, spoilt, words):

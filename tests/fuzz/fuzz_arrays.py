@@ -131,22 +131,20 @@ def _block(files: dict[str, bytes | None]) -> None:
 
 
 def _archives() -> SearchStrategy[bytes]:
-    """Draw the arrays of a prepared set, or a damaged file of them."""
-    good = {
-        "y": np.array([1.0, -1.0, 1.0]),
-        "data": _SPARSE.data,
-        "indices": _SPARSE.indices,
-        "indptr": _SPARSE.indptr,
-        "X": np.ones((3, 13)),
-    }
-    others = st.dictionaries(st.sampled_from(sorted(good)), st.one_of(st.none(), _arrays()), max_size=2)
+    """Draw the arrays of a prepared set, dense or sparse, or a damaged file of them."""
+    y = np.array([1.0, -1.0, 1.0])
+    sparse = {name: getattr(_SPARSE, name) for name in ("data", "indices", "indptr")}
+    good = ({"y": y, "X": np.ones((3, 2))}, {"y": y, **sparse, "shape": np.array(_SPARSE.shape)})
+    names = st.sampled_from(("y", "X", "data", "indices", "indptr", "shape"))
+    others = st.dictionaries(names, st.one_of(st.none(), _arrays()), max_size=2)
 
-    def packed(changed: dict[str, Any]) -> bytes:
+    def packed(whole: dict[str, Any], changed: dict[str, Any]) -> bytes:
         out = io.BytesIO()
-        np.savez(out, **{name: part for name, part in {**good, **changed}.items() if part is not None})
+        np.savez(out, **{name: part for name, part in {**whole, **changed}.items() if part is not None})
         return out.getvalue()
 
-    return st.one_of(others.map(packed), mutated(packed({})))
+    damaged = mutated(*(packed(each, {}) for each in good))
+    return st.one_of(st.builds(packed, st.sampled_from(good), others), damaged)
 
 
 def _prepared(path: Path) -> None:

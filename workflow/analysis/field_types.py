@@ -7,6 +7,7 @@ negative counts, names with line breaks.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,6 @@ MOST, LEAST = 1e100, 1e-100
 LONGEST = 300
 """Maximum length of a name, in characters."""
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"(?:\d{4}-\d\d-\d\d(?:T[0-9:.]{1,20}(?:Z|[+-]\d\d:\d\d)?)?)?", re.ASCII)
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}", re.ASCII)
 # Control characters, line and paragraph separators, and lone surrogates.
@@ -68,34 +68,27 @@ def date(text: str) -> str:
 
 def number(text: str) -> float:
     """Read a number."""
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{shown(text)} is not a number")
-    return measured(float(text))
+    return _at_least(-MOST, text)
 
 
-def measured(value: float) -> float:
-    """Check that a number is a possible measurement."""
-    if not abs(value) <= MOST:  # nan too
-        raise ValueError(f"{shown(value)} is not between {-MOST:g} and {MOST:g}")
+def _at_least(least: float, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= MOST:
+        raise ValueError(f"{shown(text)} is not a number between {least:g} and {MOST:g}")
     return value
 
 
 def positive(text: str) -> float:
     """Read a positive number, such as a ratio."""
-    value = number(text)
-    if value < LEAST:
-        raise ValueError(f"{shown(text)} is not positive")
-    return value
+    return _at_least(LEAST, text)
 
 
 def seconds(text: str) -> float:
-    """Read a non-negative number, of which quotients stay finite."""
-    value = number(text)
-    if value < 0:
-        raise ValueError(f"{shown(text)} is negative")
-    if 0 < value < LEAST:
-        raise ValueError(f"{shown(text)} is below {LEAST:g}, but not 0")
-    return value
+    """Read zero or a positive number, of which quotients stay finite."""
+    return number(text) and positive(text)
 
 
 def count(text: str) -> int:
