@@ -326,6 +326,7 @@ def _filled_block(block: str) -> str:
 def _wrapped(text: str, hanging: str = "") -> str:
     ending = text[len(text.rstrip("\n")) :]
     words = " ".join(text.split()).replace(" %", "\0%")  # no line begins with a unit, and code stays whole
+    words = words.replace(" - ", "\0- ")  # a line that begins with a minus would be a list item
     words = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), words)
     lines = textwrap.wrap(
         words, WIDTH, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from docs_support import PROJECT, text_of
-from sitekit.numbers import Numbers
+from sitekit.numbers import WIDTH, Numbers, filled
 from sitekit.root_texts import TEXTS, written
 from sitekit.site_links import TextError
 from svmrepro.workflow.configuration import load_config
@@ -46,6 +46,11 @@ def test_no_number_is_typed(text):
     words = re.sub(names, "", text_of(TEXTS.get(text, text)), flags=re.MULTILINE)
     prose = re.sub(NOT_PROSE, "", words, flags=re.DOTALL)
     assert not re.findall(r".*\d.*", prose)
+
+
+def test_no_filled_line_begins_with_a_minus():
+    first = "x" * (WIDTH - 2)
+    assert filled(f"{first} 1 - eta") == f"{first}\n1 - eta"
 
 
 @pytest.fixture

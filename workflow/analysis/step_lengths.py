@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def length(place: float) -> float:
-    """Return the step length at a position on the axis: relative to Newton's step, minus 1."""
+    """Return the step length at a position on the axis: relative to the Newton step, minus 1."""
     return math.copysign(10 ** (place * place / 2) - 1, place)
 
 

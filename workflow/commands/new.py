@@ -4,7 +4,8 @@
     svmrepro new dataset my-data    files, their description, a test, and an experiment
     svmrepro new paper name2030     experiments, artefacts, claims, and a table for the paper's numbers
 
-Files are written into the clone; without one, into the current folder. Nothing that exists is overwritten.
+Files are written into the clone. Without a clone, only `new solver` works; it writes into the current folder.
+Nothing that exists is overwritten.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Check format, lint and types, run the smoke scale with its check, and run all tests.
 
-`test PATH ...` runs only those tests; the words go to pytest. Three tasks run at a time: that keeps two cores
-busy, because some tests mostly wait.
+`test PATH ...` runs the checks, the smoke scale and, of the tests, only those; the words go to pytest.
+`./run pytest PATH` runs the tests alone. Without words, three tasks run at a time: that keeps two cores busy,
+because some tests mostly wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histograms of step lengths relative to Newton's step, on the axis of Glasmachers 2008, Figure 3."""
+"""Histograms of step lengths relative to the Newton step, on the axis of Glasmachers 2008, Figure 3."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ START = np.zeros(2)
 """Starting point of every run in these directions: all multipliers are 0."""
 
 ETA = 0.9
-"""A step of 1 - eta ... 1 + eta Newton steps gains at least 1 - eta^2 of Newton's gain (section 5)."""
+"""A step of 1 - eta ... 1 + eta Newton steps gains at least 1 - eta^2 of the gain of one (section 5)."""
 
 LEVEL = "#c9ced4"
 """Light grey of the objective's level sets."""
@@ -49,13 +49,13 @@ MOST = 10_000
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration: signed multipliers before and after, and length relative to Newton's step."""
+    """One iteration: signed multipliers before and after, and length relative to the Newton step."""
 
     before: FLOATS
     after: FLOATS
     ratio: float
     gain: float
-    """Gain of the dual objective, relative to that of Newton's step."""
+    """Gain of the dual objective, relative to that of the Newton step."""
 
 
 @dataclass(frozen=True)

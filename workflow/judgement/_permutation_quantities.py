@@ -216,7 +216,7 @@ def _off(mean: Interval, said: float, slack: float) -> Interval:
 def planned_lengths(results: Results, spec: Spec) -> list[Finding]:
     """Share of a contender's planned steps that are ``longer`` and ``shorter`` than given lengths.
 
-    Lengths are relative to Newton's step, minus 1. Only bins entirely beyond a length count. Counts are
+    Lengths are relative to the Newton step, minus 1. Only bins entirely beyond a length count. Counts are
     summed over the permutations. With ``plain: true`` the steps are those that were not planned.
     """
     findings = []

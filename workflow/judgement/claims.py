@@ -12,8 +12,8 @@ The ``kind`` of a claim says what its verdict is worth:
 * *by construction* - follows from what is compared, whatever is measured; ``because`` says why it cannot
   fail, or why the paper's numbers cannot contradict it.
 
-Only headlines and details are counted. A claim may stand ``beside`` another about the same sentence: a rule
-about counted work beside the rule about seconds. It is shown with it and never counted.
+Only headlines and details are counted. A claim may stand ``beside`` another about the same sentence, such as
+a rule about counted work beside the rule about seconds. It is shown with it and never counted.
 """
 
 from __future__ import annotations

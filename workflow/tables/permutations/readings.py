@@ -183,8 +183,8 @@ def _notes(compared: _Comparison, chosen: Sequence[str], shared: Sequence[str], 
         f"The score of {baseline} is that of no planning. Options not named are those of pasmo, which is the "
         "reading that the convergence proof needs; they are explained in the solver planning-readings.",
         _own_agreement(compared),
-        "Longest planned step: relative to Newton's, over all sets and permutations, and the chess board "
-        "of 1,000 if the reading was run on it. Objective: sets on which the dual objective is "
+        "Longest planned step: relative to the Newton step, over all sets and permutations, and the chess "
+        "board of 1,000 if the reading was run on it. Objective: sets on which the dual objective is "
         f"significantly higher or lower than {baseline}'s (p < {SIGNIFICANCE:g} by Wilcoxon's paired "
         f"signed-rank test, uncorrected), of those with at least {FEWEST_PAIRS} permutations.",
     ]
