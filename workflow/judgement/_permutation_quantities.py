@@ -52,15 +52,13 @@ grows with the square root of the number of pairs, so ten percent fewer pairs re
 def significant(results: Results, spec: Spec) -> list[Finding]:
     """Share of data sets on which the second of ``contenders`` ``has`` significantly less, or more.
 
-    Data sets on which a limit stopped a run, or for seconds all pairs are flagged, are not tested: the
-    interval extends by them.
-
-    ``of`` is a column of the measurements, such as iterations. With ``corrected``, p-values are Holm's. Data
-    sets with too few pairs for a test do not count. With fewer than `ENOUGH` pairs (for seconds: unflagged
-    ones, if there are any) a real difference may go undetected. The interval therefore extends by the data
-    sets with so few pairs and no significant difference. For seconds, it also extends by those whose
-    difference is significant over the permutations, but so small that another process could change it
-    (`across_processes`).
+    ``of`` is a column of the measurements, such as iterations. With ``corrected``, p-values are Holm's; the
+    label has the counts of both. Data sets with too few pairs for a test do not count. With fewer than
+    `ENOUGH` pairs (for seconds: unflagged ones, if there are any) a real difference may go undetected. The
+    interval therefore extends by the data sets with so few pairs and no significant difference. For seconds,
+    it also extends by those whose difference is significant over the permutations, but not by the interval of
+    the mean ratio, which includes the variation between processes. Data sets on which a limit stopped a run,
+    or for seconds all pairs are flagged, are not tested: the interval extends by them.
     """
     every = problems(results, spec["experiments"], spec["table"])
     known = [problem for problem in every if problem.n is not None]
@@ -74,24 +72,25 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
         reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in known)
         reason = next(filter(None, reasons), f"fewer than {FEWEST_PAIRS} pairs cannot reach the level")
         return [Finding("data sets", reason)]
-    marks = compared.marks(corrected=spec.get("corrected", False))
+    direction, alone, held = DIRECTIONS[spec["has"]], compared.marks(), compared.marks(corrected=True)
+    marks = held if spec.get("corrected", False) else alone
     clear = [
-        spec["of"] != CPU or _beyond_processes(results, problem, spec, pairing)
+        spec["of"] != CPU or _mean_differs(results, problem, spec, pairing)
         for problem, pairing, mark in zip(rows, compared.pairings, marks, strict=True)
-        if mark == DIRECTIONS[spec["has"]]
+        if mark == direction
     ]
     marked, unsure = clear.count(True), clear.count(False)
     open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
     few = [size for pairing in open_ if FEWEST_PAIRS <= (size := len(pairing.first)) < ENOUGH]
-    notes = []
+    notes = [f"{alone.count(direction)} uncorrected, {held.count(direction)} after Holm's correction"]
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
         notes.append(f"{len(few)} without a significant difference at {pairs} pairs")
     if unsure:
-        notes.append(f"{unsure} more significant, but within the variation between processes")
+        notes.append(f"{unsure} significant, but not by the interval of the mean ratio")
     if doubtful:
         notes.append(f"{len(doubtful)} with stopped or only flagged runs")
-    label = f"{marked} of {len(counted)} data sets" + (f" ({'; '.join(notes)})" if notes else "")
+    label = f"{marked} of {len(counted)} data sets ({'; '.join(notes)})"
     most = marked + len(few) + unsure + len(doubtful)
     lowest, highest = marked / len(counted), most / len(counted)
     share = Interval(lowest, lowest, highest)
@@ -106,21 +105,21 @@ def _doubtful(results: Results, problem: PermutedProblem, spec: Spec) -> bool:
     return flagged or any(group.incomplete(spec["of"]) for group in groups)
 
 
-def _beyond_processes(results: Results, problem: PermutedProblem, spec: Spec, pairing: Pairing) -> bool:
-    """Tell whether mean seconds are less (or more) by more than processes differ.
+def _mean_differs(results: Results, problem: PermutedProblem, spec: Spec, pairing: Pairing) -> bool:
+    """Tell whether mean seconds are less (or more) by the whole interval of their ratio.
 
-    Variation over the permutations is left to the test, which ranks: the mean may differ the other way.
+    The test ranks, so the mean may differ less clearly, or the other way.
     """
-    ratio = Interval.exact(mean_ratio(pairing.second, pairing.first).value)
-    low, high = _widened(results, problem, spec["contenders"], ratio).ends or (1.0, 1.0)
+    low, high = _seconds_ratio(results, problem, spec["contenders"], pairing).ends or (1.0, 1.0)
     return high < 1.0 if spec["has"] == "less" else low > 1.0
 
 
-def _widened(
-    results: Results, problem: PermutedProblem, contenders: Sequence[str], ratio: Interval
+def _seconds_ratio(
+    results: Results, problem: PermutedProblem, contenders: Sequence[str], pairing: Pairing
 ) -> Interval:
     """Return the interval of a ratio of mean seconds, widened by the variation between processes."""
     groups = (results.group(problem.name, label, problem.n) for label in contenders)
+    ratio = mean_ratio(pairing.second, pairing.first)
     return across_processes(ratio, processes(*groups), PERMUTED_SPREAD)
 
 
@@ -135,8 +134,9 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
         pairing = pair_up(results, problem, contenders, spec["of"])
         if not pairing.first:
             return results.why_any_missing(problem.name, contenders, problem) or "no pairs"
-        found = mean_ratio(pairing.second, pairing.first)
-        return _widened(results, problem, contenders, found) if spec["of"] == CPU else found
+        if spec["of"] == CPU:
+            return _seconds_ratio(results, problem, contenders, pairing)
+        return mean_ratio(pairing.second, pairing.first)
 
     def bounded(problem: PermutedProblem) -> Interval | str:
         found = look(problem)

@@ -244,6 +244,8 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
         raise ValueError(f"rule: {claim.relation}: {numbers} expected")
     if claim.bound[0] > claim.bound[-1]:
         raise ValueError("rule: between: the smaller number comes first")
+    if claim.over == "together" and claim.relation in ("between", "equals"):
+        raise ValueError(f"over: together: a sign test needs a one-sided rule, not '{claim.relation}'")
     if needs_clock(quantity) and set(claim.scales) & set(SCALES_WITHOUT_CLOCK):
         raise ValueError(f"scales: seconds are not judged at {SCALES_WITHOUT_CLOCK[0]} scale")
 

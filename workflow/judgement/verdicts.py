@@ -6,7 +6,7 @@ A rule is applied to intervals, not points:
 * *does not hold* - the whole interval violates it;
 * *holds on a stand-in*, *does not hold on a stand-in* - the same, but not on the paper's own data alone;
 * *not decided* - the interval straddles the bound; there are too few sizes, repeats or permutations for an
-  interval; or there are too few estimates to decide together. If the points of a fit lie on no line, and the
+  interval; or there are too few estimates for a sign test. If the points of a fit lie on no line, and the
   repeats' scatter alone would decide, that verdict is added: more repeats would change little. Where
   exponents decide, the text says whose points lie on no line;
 * *not decided at this size* - what was measured is smaller than the sizes that decide (``decisive``);
@@ -19,11 +19,11 @@ A claim may have several findings (experiments, sizes). With ``over: all`` (the 
 satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
 ``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured, and
 ``over: nearly-all`` nine in ten.
-``over: together`` judges estimates: all must satisfy the rule, and there must be at least `FEWEST_TOGETHER`
-of them, so that chance would bring all to this side of the bound with a probability below 0.05 (sign test).
-A single interval that lies outside the rule altogether makes the claim *does not hold* even then. Findings
-that were not measured are counted and named, but decide nothing. Findings below the
-decisive size neither satisfy nor violate a rule.
+``over: together`` is a one-sided sign test of independent estimates: all must satisfy the rule, and there
+must be at least `FEWEST_TOGETHER` of them. It rejects that each is as likely on either side of the bound, so
+it is about the sets or sizes as a group, not about each of them. A single interval that lies outside the rule
+altogether makes the claim *does not hold* even then. Findings that were not measured are counted and named,
+but decide nothing. Findings below the decisive size neither satisfy nor violate a rule.
 
 The same rule is applied to the paper's printed numbers (`svmrepro.workflow.judgement._printed_quantities`),
 on all experiments of the claim at the paper's sizes, whatever was measured. A rule that does not hold there
@@ -61,7 +61,7 @@ from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import Interval
 
 FEWEST_TOGETHER = 5
-"""Fewest estimates that decide together: 2 ** -5 < 0.05."""
+"""Fewest estimates of a one-sided sign test at 0.05: 2 ** -5 < 0.05 < 2 ** -4."""
 
 NEARLY_ALL_SPARES = 0.1
 """Share of the findings that may violate the rule of a claim about "nearly all"."""
@@ -312,7 +312,7 @@ def rule_text(claim: Claim) -> str:
         "any": ", in at least one",
         "most": ", in most",
         "nearly-all": ", in nine of ten",
-        "together": ", all estimates",
+        "together": ", as a group",
     }[claim.over]
     return f"{claim.relation.replace('-', ' ')} {shown}{where}{_sizes_text(claim)}"
 

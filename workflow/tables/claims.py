@@ -57,9 +57,9 @@ def build(results: Results, artefact: Artefact) -> Table:
         "Not counted: self-checks, which test this program rather than the paper; claims by construction, "
         "which cannot fail; and rules about counted work, shown below the rule about seconds of the same "
         "sentence.",
-        "A rule applies to the whole 95 % interval, or to all estimates together if it says so. Holds: the "
-        "whole interval satisfies it. Does not hold: none of the interval does. Not decided: the interval "
-        "straddles the bound. Counts and objectives are exact.",
+        "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not hold: "
+        "none of the interval does. Not decided: the interval straddles the bound. Counts and objectives are "
+        "exact.",
         "On the paper's numbers: the same rule, applied to the numbers that the paper prints, with exponents "
         "refitted to its seconds. Not applicable: it prints none for the quantity, or only the one from "
         "which the rule was made.",
@@ -107,6 +107,11 @@ def _tests(claims: Sequence[Claim]) -> str:
             "Where a rule counts data sets with a significant difference, Wilcoxon's paired, two-sided test "
             "at 0.05 decides for each set: uncorrected as in the paper, or with Holm's correction where the "
             "claim says so. Elsewhere intervals decide."
+        )
+    if any(claim.over == "together" for claim in claims):
+        return (
+            "Intervals decide, except for a rule about sets or sizes as a group: it is a one-sided sign test "
+            "of the estimates at 0.05, and says nothing about a single one."
         )
     return "Intervals decide, not tests, so there are no p-values to correct."
 

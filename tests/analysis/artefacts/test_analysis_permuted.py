@@ -153,7 +153,8 @@ def test_verdicts_follow_the_tests(whole):
     found = verdicts(whole)
     assert found["fewer-iterations"].verdict == HOLDS
     # Reversed on one set; no difference on another, which is open with a tenth of the paper's permutations.
-    few = "20 of 22 data sets (1 without a significant difference at 10 pairs): 91 % [91 % … 95 %]"
+    both = "20 uncorrected, 20 after Holm's correction"
+    few = f"20 of 22 data sets ({both}; 1 without a significant difference at 10 pairs): 91 % [91 % … 95 %]"
     assert found["fewer-iterations"].measured == f"{few} (paper 91 %)"
     assert found["fewer-iterations-as-printed"].measured == few
     assert found["never-more-iterations"].verdict == FAILS
@@ -182,11 +183,11 @@ def test_smaller_problems_are_no_evidence_about_the_papers_counts(config):
     assert reasons["chess-board-100000, n = 100,000"] == "not run: not part of the default scale"
 
 
-def share(config, of, has):
+def share(config, of, has, **more):
     """Return the share of data sets on which PA-SMO has significantly less, or more, than SMO."""
     experiments = config.papers[PAPER].experiments
     spec = {"kind": "significant", "experiments": list(experiments), "contenders": ["smo", "pasmo"]}
-    spec |= {"of": of, "has": has, "table": "table2"}
+    spec |= {"of": of, "has": has, "table": "table2", **more}
     (finding,) = CLAIM_QUANTITIES["significant"].measure(load(config, PAPER, experiments), spec)
     return finding
 
@@ -200,11 +201,27 @@ def test_five_permutations_decide_no_test(tmp_path, config):
     assert float(board["iterations_p"]) == pytest.approx(2 / 2**5) and board["iterations_mark"] == ""
 
 
+def test_significant_differences_are_counted_with_and_without_correction(tmp_path):
+    # Eight pairs of one sign have p = 2/2^8; times seven sets that is above 0.05.
+    names = permuted.NAMES[:7]
+    config = permuted.measured(tmp_path, names, permutations=8, only=["claims"], alone=("smo", "pasmo"))
+    both = "7 uncorrected, 0 after Holm's correction"
+    assert share(config, "iterations", "less").label == f"7 of 7 data sets ({both})"
+    corrected = share(config, "iterations", "less", corrected=True)
+    few = "7 without a significant difference at 8 pairs"
+    assert corrected.label == f"0 of 7 data sets ({both}; {few})"
+
+
+NONE = "0 uncorrected, 0 after Holm's correction"
+ONE = "1 uncorrected, 1 after Holm's correction"
+OPEN = "1 significant, but not by the interval of the mean ratio"
+
+
 @pytest.mark.parametrize(
     ("flagged", "label", "high"),
     [
-        (10, "0 of 1 data sets", 0.0),
-        (11, "0 of 1 data sets (1 without a significant difference at 89 pairs)", 1.0),
+        (10, f"0 of 1 data sets ({NONE})", 0.0),
+        (11, f"0 of 1 data sets ({NONE}; 1 without a significant difference at 89 pairs)", 1.0),
     ],
 )
 def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, label, high):
@@ -216,19 +233,22 @@ def test_what_too_few_unflagged_seconds_cannot_show_is_open(tmp_path, flagged, l
     finding = share(config, "cpu_seconds", "more")
     assert (finding.label, finding.interval) == (label, Interval(0.0, 0.0, high))
     counted = share(config, "iterations", "more")  # independent of the clock, so all 100 count
-    assert counted.label == "0 of 1 data sets"
+    assert counted.label == f"0 of 1 data sets ({NONE})"
 
 
 @pytest.mark.parametrize(
-    ("slower", "label", "low"),
+    ("slower", "once", "label", "low"),
     [
-        (1.02, "0 of 1 data sets (1 more significant, but within the variation between processes)", 0.0),
-        (1.05, "1 of 1 data sets", 1.0),
+        (1.02, 1.02, f"0 of 1 data sets ({ONE}; {OPEN})", 0.0),
+        (1.05, 1.05, f"1 of 1 data sets ({ONE})", 1.0),
+        # All pairs have one sign, but a single one makes the mean ratio 1.14 +- 0.19.
+        (1.05, 3.0, f"0 of 1 data sets ({ONE}; {OPEN})", 0.0),
     ],
 )
-def test_a_difference_that_another_process_could_make_is_open(tmp_path, slower, label, low):
+def test_a_difference_that_processes_or_permutations_could_make_is_open(tmp_path, slower, once, label, low):
     def change(line):
-        line["cpu_seconds"] = (1.0 + 0.01 * line["seed"]) * (slower if line["contender"] == "pasmo" else 1.0)
+        factor = once if line["seed"] == 0 else slower
+        line["cpu_seconds"] = (1.0 + 0.01 * line["seed"]) * (factor if line["contender"] == "pasmo" else 1.0)
 
     settings = {"permutations": 20, "gain": lambda *_: 1.0, "only": ["claims"]}
     config = permuted.measured(tmp_path, ["chess-board-1000"], change, **settings)

@@ -188,6 +188,8 @@ WRONG = (
     ({"quantity": {**VALUE, "zeros": "leave out"}}, "quantity: zeros: must be one of left out, not"),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
     ({"over": "some"}, "over: must be one of all, any, most, nearly-all, together, not 'some'"),
+    ({"over": "together", "rule": {"between": [1, 2]}}, "over: together: a sign test needs a one-sided rule"),
+    ({"over": "together", "rule": {"equals": 1}}, "over: together: a sign test needs a one-sided rule"),
     ({"kind": "minor"}, "kind: must be one of "),
     ({"kind": "by construction"}, "because: missing"),
     ({"because": "so it is"}, "because: is for claims of kind 'by construction' only"),
