@@ -95,6 +95,6 @@ def _is_check_of(papers: Mapping[str, Any], verdicts: Mapping[str, Any], file: P
     `about` describes the runs.
     """
     with suppress(OSError, ValueError, LookupError):
-        checked: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        checked: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
         return checked["papers"].items() <= papers.items() and checked["claims"].items() <= verdicts.items()
     return False
