@@ -433,6 +433,10 @@ def _timed(tested: _Tested) -> CheckResult:
             took = f"{solution.cpu_seconds:.2f} s of CPU at a limit of {_LIMIT} s"
             return CheckResult("time", case.name, False, took)
         if solution.status == TIME_LIMIT:
+            seconds = max(solution.cpu_seconds, solution.wall_seconds)
+            if seconds < _LIMIT / 2:
+                early = f"status {TIME_LIMIT!r} after {seconds:.2f} s at a limit of {_LIMIT} s"
+                return CheckResult("time", case.name, False, early)
             return CheckResult("time", case.name, True)
     return CheckResult("time", case.name, True, "the limit was never reached")
 

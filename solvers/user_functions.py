@@ -240,8 +240,8 @@ def _as_solution(name: str, answer: Any) -> Solution:
     status = getattr(answer, "status", OPTIMAL)
     found = Solution(alpha, weights, bias, status, iterations, evaluations)
     if isinstance(answer, Solution):
-        work = {key: _count(name, f"work[{key!r}]", value) for key, value in answer.work.items()}
-        info = {key: value for key, value in answer.info.items() if _is_statistic(value)}
+        work = {str(key): _count(name, f"work[{key!r}]", value) for key, value in answer.work.items()}
+        info = {str(key): _plain(value) for key, value in answer.info.items() if _is_statistic(value)}
         found = replace(found, work=work, info=info, trace=_trace(answer.trace))
     return found
 
@@ -252,6 +252,13 @@ def _is_statistic(value: Any) -> bool:
         return all(isinstance(each, int) and 0 <= each <= _MOST_COUNTED for each in value)
     size: Any = abs(value) if isinstance(value, numbers.Real) else math.inf
     return bool(size <= _MOST_SAID)
+
+
+def _plain(value: Any) -> Any:
+    """Return a statistic as JSON takes it: fractions and numbers of other libraries as int or float."""
+    if isinstance(value, list | int | float):
+        return value
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 def _trace(points: Any) -> list[tuple[float, float]] | None:

@@ -49,6 +49,13 @@ def test_a_crate_is_of_what_was_measured():
         crate.metadata(pd.DataFrame([missing]), {})
 
 
+def test_measurements_of_two_scales_are_refused():
+    common = {"paper": "p", "dataset": "noise", "time": "2026-01-02T03:04:05Z", "cpu_seconds": 0.5}
+    runs = pd.DataFrame([{**common, "scale": "smoke"}, {**common, "scale": "paper"}])
+    with pytest.raises(StepError, match=r"^measurements of one scale expected, not of paper, smoke$"):
+        crate.metadata(runs, {})
+
+
 def test_a_folder_without_measurements_is_named(tmp_path):
     with pytest.raises(StepError, match="no <paper>/measurements"):
         crate.run(tmp_path)

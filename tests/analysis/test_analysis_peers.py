@@ -84,9 +84,24 @@ def test_the_legend_names_solvers_of_which_something_is_drawn():
     lost = [run("set", "onedal-dense", 1000, status="error", reason="ValueError", cpu_seconds="")]
     lost += [run("set", "mine", 1000, **LATE)]
     solved = [run("set", "smo-newton", 1000, cpu_seconds=1.0, **CERTIFICATE)]
+    early = [run("set", "mine", 1000, **{**LATE, "reason": "passed a limit of its own (time_limit)"})]
     described = replace(experiment("set"), contenders=CONTENDERS)
-    figure = seconds_objectives.build(results(solved + lost, described), artefact("figure"))
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["SMO-Newton", "Mine", "time limit"]
+    for other, more in ((lost, ["Mine", "time limit"]), (early, [])):
+        figure = seconds_objectives.build(results(solved + other, described), artefact("figure"))
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == ["SMO-Newton", *more]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("time_limit", "passed a limit of its own (time_limit)"),
+        ("memory_limit", "not run: needs more than the solver's own limit of memory"),
+    ],
+)
+def test_a_limit_of_the_solvers_own_is_not_called_that_of_the_run(status, said):
+    limits = {"time_limit": 30.0, "memory_limit_mb": 9.0, "cpu_seconds": 0.01}
+    early = run("set", "mine", 1000, status=status, reason=f"passed a limit of its own ({status})", **limits)
+    assert results([early], experiment("set")).group("set", "mine", 1000).reason == said
 
 
 def test_there_is_a_figure_with_and_without_measurements():

@@ -44,6 +44,16 @@ def test_seconds_of_two_protocols_meet_in_no_median_and_no_ratio(tmp_path, capsy
     assert "kind of hardware" not in text
 
 
+def test_a_solver_measured_with_two_versions_of_its_code_is_named(tmp_path):
+    config = synthetic.make_config(tmp_path, [NAME])
+    lines = synthetic.records(config, NAME)
+    for line in lines:
+        line["fingerprint"] = "new" if line["solver"] == "smo" and line["repeat"] else "old"
+    config = synthetic.analyse(config, {NAME: lines}, only=[f"timing-{NAME}"])
+    text = paths.table(config, synthetic.PAPER, f"timing-{NAME}")["md"].read_text()
+    assert f"Measured with several versions of their code: smo ({NAME})." in text
+
+
 def test_check_and_compare_name_protocols_that_differ(tmp_path):
     read = []
     for name, pinned in (("usual", False), ("pinned", True)):

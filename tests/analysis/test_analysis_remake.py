@@ -111,6 +111,22 @@ def test_measurements_of_another_paper_are_refused(published):
         remake.run([folder], output)
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("dataset", "adult"), ("C", "7.5"), ("kernel.gamma", "2.5"), ("options.rows", "3.5"), ("eps", "0.5")],
+)
+def test_measurements_of_another_problem_are_refused(published, column, value):
+    folder, output = published
+    file = folder / synthetic.PAPER / "measurements.parquet"
+    rows = list(csv.DictReader(parquet.read_parquet(file).splitlines()))
+    rows[1][column] = value
+    parquet.write_parquet(tidy.to_csv(rows), file)
+    where = f"platt1998: {rows[1]['experiment']}: n = {rows[1]['n']}, {rows[1]['contender']}"
+    with pytest.raises(StepError, match=f"^{where}: {column}: {value} in the measurements, ") as caught:
+        remake.run([folder], output)
+    assert str(caught.value).endswith(" in the configuration")
+
+
 def test_a_run_is_not_overwritten(published, tmp_path):
     folder, _ = published
     (tmp_path / "mine" / "results" / "paper" / "journal").mkdir(parents=True)

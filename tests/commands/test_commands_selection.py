@@ -156,10 +156,11 @@ def above_250(problem, eps, time_limit):
     return quick(problem, eps, time_limit) if problem.n <= 250 else always(problem, eps, time_limit)
 """
 LUCK, LEFT = "ValueError: no luck (mine.py:7)", "ended its process (exit code 3)"
+EARLY = "passed a limit of its own (time_limit)"
 SAID = {
     "leave": f"error: mine.leave solved none of 3 runs; noise-linear, n = 125: {LEFT}",
     "above_250": f"error: mine.above_250 solved 2 of 3 runs; noise-linear, n = 500: {LUCK}",
-    "give_up": "mine.give_up solved none of 1 run; noise-linear, n = 125: passed its time limit of",
+    "give_up": f"mine.give_up solved none of 1 run; noise-linear, n = 125: {EARLY}",
 }
 
 

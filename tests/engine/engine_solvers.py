@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,6 +59,7 @@ def talkative(problem, eps, time_limit, passes=3):
     """Return statistics that are none, and names that the program uses itself."""
     found = quick(problem, eps, time_limit)
     info = {"cells": 3, "trace": 7, "chunks": 5, "bins": [1, 2], "bytes": "many", "most": 10**400}
+    info |= {"share": Fraction(1, 4), "long": np.longdouble(0.5), 8: np.int64(9)}
     more = {"work": {"passes": passes}, "info": info, "trace": [(math.nan, 1.0)]}
     return Solution(found.alpha, None, found.bias, "optimal", found.iterations, 0, **more)
 

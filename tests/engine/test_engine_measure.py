@@ -87,7 +87,7 @@ def test_limit_stops_larger_sizes_at_once():
     sizes = (20, 40, 60, 80)
     config = prepare(contenders, sizes)
     lines, told = measure(config)
-    reason = "passed its time limit of 5 s"
+    reason = "passed a limit of its own (time_limit)"
     assert statuses(lines, "some") == [
         (20, "optimal", None),
         (20, "optimal", None),
@@ -220,7 +220,7 @@ def test_time_of_own_solvers(monkeypatch):
         "loading": solver("loading"),
         "handing": solver("handing_on"),
         "late": solver("handing_on", time_limit=0.1),
-        "own": solver("limited", options={"memory": True}),
+        "own": solver("limited", options={"memory": True}, memory_limit_mb=9),
     }
     lines, _ = measure(prepare(contenders, sizes=[20, 30], repeats=1))
     seconds = {(line["contender"], line["n"]): line["cpu_seconds"] for line in lines}

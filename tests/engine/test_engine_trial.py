@@ -1,5 +1,6 @@
 """One contender on one problem: its certificate and its limits."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -53,7 +54,8 @@ def test_a_solver_of_somebody_cannot_add_what_the_program_does():
     row = ContenderRuns(experiment, *examples(40, 3))
     line = row.run(experiment.contenders["own"])
     assert (line["status"], line["work"]) == ("optimal", {"passes": 3})
-    assert line["info"] == {"chunks": 5, "bins": [1, 2]}
+    assert line["info"] == {"chunks": 5, "bins": [1, 2], "share": 0.25, "long": 0.5, "8": 9}
+    assert json.loads(json.dumps(line["info"])) == line["info"]
     line = row.run(experiment.contenders["negative"])
     assert line["status"] == "error" and line["reason"].endswith("returned work['passes']: -3 is not a count")
 

@@ -145,8 +145,8 @@ def test_options_are_read_as_by_the_conformance_test(text, value):
         (["--C", "0"], "--C: must be positive, not 0"),
         (["--C", "nan"], "--C: must be positive, not nan"),
         (["--gamma", "-1"], "--gamma: must be positive, not -1"),
-        (["--kernel", "linear", "--gamma", "1"], "--gamma: is not of the linear kernel; leave it out"),
-        (["--degree", "3"], "--degree: is not of the gaussian kernel; leave it out"),
+        (["--kernel", "linear", "--gamma", "1"], "--gamma: the linear kernel has no gamma; leave it out"),
+        (["--degree", "3"], "--degree: the gaussian kernel has no degree; leave it out"),
         (["--rows", "0"], "--rows: must be positive, not 0"),
         (["--baseline", "smo-newtn"], "--baseline: no solver 'smo-newtn'; did you mean 'smo-newton'?"),
         (["--option", "q"], "--option: 'q' is not of the form NAME=VALUE"),
@@ -408,6 +408,8 @@ def test_distances_come_from_the_trace_and_end_at_the_certificate():
     assert best == 10.0
     assert distances(run, best) == [(0.5, 0.5), (1.5, 1e-12), (2.0, pytest.approx(0.01))]
     assert distances(other, best) == [(2.0, pytest.approx(0.01))]
+    impossible = MeasuredRun({**fields, "info.trace": "[[1e-6, 1e9], [1.0, 9.0]]"})
+    assert distances(impossible, best) == distances(other, best)
     assert best_primal([]) is None
 
 
@@ -443,7 +445,7 @@ def test_solvers_that_are_not_installed_are_told_if_they_would_take_part(monkeyp
     monkeypatch.setattr(bench_settings, "SOLVERS", {**SOLVERS, "smo2": missing})
     assert "smo2" in bench_settings.absent(Bench())
     assert bench_settings.absent(Bench(["smo-newton"])) == ""
-    said = "not installed: smo2; add by `./run pip install no-such-package`"
+    said = "not installed: smo2; install with `./run pip install no-such-package`"
     assert bench_settings.absent(Bench(["smo-newton", "smo2"])) == said
     assert [*bench_settings.contenders_of(Bench(["smo-newton", "smo2"]))] == ["smo-newton"]
     with pytest.raises(StepError, match=f"--solver: {said}"):

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import analysis_support as synthetic
 import pytest
+from support import rows_of
 from svmrepro.workflow import archives
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.analysis.runs import Runs
@@ -60,19 +61,24 @@ def test_the_crate_lists_every_file_with_its_checksum(run):
 
 
 @pytest.mark.parametrize(
-    ("papers", "name", "kept", "packed"),
+    ("papers", "name", "kept", "changed", "packed"),
     [
-        ([synthetic.PAPER], "check.json", None, True),
-        ([synthetic.PAPER], f"check-{synthetic.PAPER}.json", None, True),
-        ([synthetic.PAPER], "check.json", 1, False),
-        ([synthetic.PAPER, "another"], "check.json", None, False),
+        ([synthetic.PAPER], "check.json", None, {}, True),
+        ([synthetic.PAPER], f"check-{synthetic.PAPER}.json", None, {}, True),
+        ([synthetic.PAPER], "check.json", 1, {}, False),
+        ([synthetic.PAPER], "check.json", None, {"adult-linear-one-order": "not decided"}, False),
+        ([synthetic.PAPER, "another"], "check.json", None, {}, False),
     ],
 )
-def test_a_check_of_other_measurements_is_not_packed(run, papers, name, kept, packed):
+def test_a_check_of_other_measurements_is_not_packed(run, papers, name, kept, changed, packed):
     measured = read_runs([paths.measurements(run, synthetic.PAPER)], is_read)
     described = about(Runs(measured.runs[:kept]))
     check = paths.results(run) / name
-    check.write_text(json.dumps({"papers": dict.fromkeys(papers, described)}))
+    rows = rows_of(paths.table(run, synthetic.PAPER, "claims")["csv"])
+    verdicts = {row["id"]: row["verdict"] for row in rows}
+    assert verdicts.keys() >= changed.keys() and verdicts.items().isdisjoint(changed.items())
+    claims = dict.fromkeys(papers, verdicts | changed)
+    check.write_text(json.dumps({"papers": dict.fromkeys(papers, described), "claims": claims}))
     os.utime(check, (1e9, 1e9))  # as in a copy
     found = publishing.files_of(run)
     check.unlink()

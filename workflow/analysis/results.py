@@ -206,7 +206,7 @@ class Results:
     def provenance(self) -> str:
         """Describe the origin of the numbers: scale, date, machine, commit, numbers of runs and flags.
 
-        Other hardware, missing data and missing packages follow, if there are any.
+        Other hardware, mixed versions of solvers, missing data and missing packages follow, if there are any.
         """
         measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
         # A bench has no other scale.
@@ -229,6 +229,8 @@ class Results:
                 + "; ".join(conditions)
                 + "."
             )
+        if mixed := self._mixed_versions(measured):
+            said.append(f"Measured with several versions of their code: {', '.join(mixed)}.")
         not_run = [run.fields.get("reason", "") for run in self.runs.runs if run.status == "not_run"]
         lacking = dict.fromkeys(reason for reason in not_run if NO_DATA.match(reason))
         said += [f"{reason[0].upper()}{reason[1:]}." for reason in lacking]
@@ -254,6 +256,14 @@ class Results:
         if protocols and not self.runs.timing_conditions:
             said.append("timing protocol " + " and ".join(protocols))
         return said
+
+    def _mixed_versions(self, measured: Sequence[MeasuredRun]) -> list[str]:
+        """Name the solvers, with the experiment, whose runs have several fingerprints of their code."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for run in measured:
+            place = run.fields.get("solver", ""), run.experiment
+            found.setdefault(place, set()).add(run.fields.get("fingerprint", ""))
+        return [f"{solver} ({name})" for (solver, name), prints in found.items() if len(prints) > 1]
 
     def _other_conditions(self) -> list[str]:
         """Describe, by experiment, which runs contribute no seconds: other hardware or protocol of timing."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, OPTIMAL, STOPPED
+from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, OPTIMAL, OWN_LIMIT, STOPPED
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.statistics import Interval, median_interval
 
@@ -101,6 +101,11 @@ class MeasuredRun:
     def solved(self) -> bool:
         """Whether the run ended at an optimum confirmed by its certificate."""
         return self.status == OPTIMAL and field_types.flag(self.fields.get("certificate.passed") or "0")
+
+    @cached_property
+    def timed_out(self) -> bool:
+        """Whether the run ended at its time limit, and not at a limit of the solver's own."""
+        return self.status == "time_limit" and not self.fields.get("reason", "").startswith(OWN_LIMIT)
 
     @cached_property
     def pair(self) -> tuple[str, str, str]:
@@ -264,13 +269,13 @@ class Group:
                 return said
             return f"not run: {said}" if said else "not run"
         if run.status == "memory_limit":
-            limit = run.number("memory_limit_mb")
+            limit = None if said.startswith(OWN_LIMIT) else run.number("memory_limit_mb")
             least = "the solver's own limit of memory" if limit is None else f"{limit:g} MB"
             return f"not run: needs more than {least}"
-        if run.status == "time_limit" and not said.startswith(DID_NOT_STOP):
+        if run.timed_out and not said.startswith(DID_NOT_STOP):
             limit = run.number("time_limit")
             return f"stopped: time limit of {'?' if limit is None else f'{limit:g}'} s"
-        if run.status == "iteration_limit":
+        if run.status == "iteration_limit" or said.startswith(OWN_LIMIT):
             return said or "stopped: iteration limit"
         if run.status in ("uncertified", OPTIMAL):
             return "no timing: certificate failed"

@@ -213,9 +213,8 @@ def _paper(path: Path, above: Layers, settings: Settings) -> Paper:
         for name, entry in content.experiments.items():
             if entry is not None:
                 kernel = dict(layers.content["experiments"][name]["kernel"])
-                sizes = paper_sizes[name]
                 with under("experiments", name):
-                    experiments[name] = _experiment(name, entry, kernel, path.stem, settings, sizes)
+                    experiments[name] = _experiment(name, entry, kernel, path.stem, settings, entries[name])
         artefacts = _artefacts(
             content.artefacts, layers.content["artefacts"], experiments, list(paper_sizes), settings.baseline
         )
@@ -237,8 +236,9 @@ def _experiment(
     mapping: dict[str, Any],
     paper: str,
     settings: Settings,
-    paper_sizes: list[int],
+    of_file: Any,
 ) -> Experiment:
+    """Build an experiment from its merged entry; ``of_file`` is that of the paper's file alone."""
     own = settings.datasets
     check_known(entry.dataset, [*datasets.names(), *own], "data set", "dataset")
     grid = None
@@ -271,7 +271,7 @@ def _experiment(
     sizes = _file_sizes("sizes", entry.sizes, entry.dataset, own)
     between = _file_sizes("nested", entry.nested, entry.dataset, own)
     of_paper = {}
-    for n in paper_sizes:
+    for n in _whole_numbers(of_file):
         with suppress(Fault):  # the settings may name a smaller data set than the paper's
             of_paper[_file_size(entry.dataset, n, own)] = n
     next_size = min((n for n in of_paper if n > max(sizes)), default=max(sizes))
@@ -280,7 +280,8 @@ def _experiment(
     test = _test(entry, own, max({*sizes, *nested}))
     if test is not None and any(each.encoding for each in contenders.values()):
         raise Fault(("measures",), "encodings are made of training rows: drop measures or encoding")
-    stand_in = entry.stand_in_for or _stand_in(entry.dataset, own)
+    of_file_dataset = of_file.get("dataset") if isinstance(of_file, dict) else None
+    stand_in = entry.stand_in_for or _stand_in(entry.dataset, of_file_dataset, own)
     return Experiment(
         name=name,
         paper=paper,
@@ -310,9 +311,19 @@ def _experiment(
     )
 
 
-def _stand_in(dataset: str, own: Collection[str]) -> str:
-    """Return the data set for which the registry says that this one stands in, "" if none."""
-    entry = None if dataset in own else datasets.describe(dataset)
+def _stand_in(dataset: str, of_file: object, own: Collection[str]) -> str:
+    """Return the data set for which this one stands in, "" if none.
+
+    The registry says it of its own. A set in place of the one in the paper's file stands in for that.
+    """
+    if not isinstance(of_file, str) or of_file == dataset:
+        return _registered_stand_in(dataset, own)
+    of_paper = _registered_stand_in(of_file, own) or of_file
+    return "" if dataset == of_paper else of_paper
+
+
+def _registered_stand_in(dataset: str, own: Collection[str]) -> str:
+    entry = datasets.describe(dataset) if dataset in datasets.names() and dataset not in own else None
     return "" if entry is None or isinstance(entry, datasets.UserEntry) else entry.stand_in_for or ""
 
 

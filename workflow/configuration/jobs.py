@@ -67,6 +67,29 @@ class Instance:
         """Stopping tolerance."""
         return self.experiment.tolerance(self.point)
 
+    @property
+    def problem(self) -> dict[str, Any]:
+        """What a measurement records of the problem, whoever solves it."""
+        experiment = self.experiment
+        return {
+            "dataset": experiment.dataset,
+            "kernel": experiment.kernel,
+            "axis": experiment.axis,
+            "C": self.C,
+        }
+
+    def settings(self, contender: Contender) -> dict[str, Any]:
+        """Return what a measurement records of the problem and of a contender's settings."""
+        return {
+            **self.problem,
+            "solver": contender.solver,
+            "options": contender.options,
+            "storage": contender.storage,
+            "encoding": contender.encoding,
+            "bias": contender.bias,
+            "eps": self.eps if contender.eps is None else contender.eps,
+        }
+
     @cached_property
     def fingerprint(self) -> str:
         """Hash everything that decides what is measured.

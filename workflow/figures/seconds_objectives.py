@@ -26,6 +26,9 @@ from svmrepro.workflow.figures.style import Look
 LEAST = 1e-12
 """Smallest distance that is drawn: below it rounding decides."""
 
+ROUNDING = 1e-6
+"""Relative excess of a trace over the primal objective that rounding may explain."""
+
 STOPPED = "time limit"
 """Entry of the legend for a cross."""
 
@@ -39,7 +42,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     experiments = [results.experiment(name) for name in artefact.experiments]
     run = {each.contender for each in results.runs.runs if each.status != "not_run"}
     looks = {label: look for label, look in looks_of(experiments).items() if label in run}
-    drawn = {each.contender for each in results.runs.runs if each.solved or each.status == "time_limit"}
+    drawn = {each.contender for each in results.runs.runs if each.solved or each.timed_out}
     height = 2.5 * len(experiments) + (0.35 + 0.17 * math.ceil(len(drawn) / 4))
     figure = style.new_figure(style.PAGE, height)
     panels = figure.subplots(len(experiments), 2, squeeze=False)
@@ -83,7 +86,7 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
         for n in experiment.sizes:
             limit = experiment.contenders[label].time_limit if label in experiment.contenders else None
             group = results.group(experiment.name, label, n)
-            if limit is not None and any(run.status == "time_limit" for run in group.runs):
+            if limit is not None and any(run.timed_out for run in group.runs):
                 axes.plot(n, limit, label=STOPPED, color=look.colour, zorder=4, **_CROSS)
                 sizes.add(n)
                 heights.append(limit)
@@ -140,9 +143,15 @@ def best_primal(groups: Any) -> float | None:
 
 
 def distances(run: MeasuredRun, best: float) -> list[Point]:
-    """Return (CPU seconds, relative distance) along a run, and at its end as certified."""
+    """Return (CPU seconds, relative distance) along a run, and at its end as certified.
+
+    A trace with a value above the bound ``best`` is no trace of dual objectives, and is left out.
+    """
     points: list[Point] = []
-    for seconds, objective in json.loads(run.fields.get("info.trace") or "[]"):
+    trace = json.loads(run.fields.get("info.trace") or "[]")
+    if any(objective is not None and objective - best > ROUNDING * abs(best) for _, objective in trace):
+        trace = []
+    for seconds, objective in trace:
         if objective is not None and (seconds or 0.0) >= field_types.LEAST:
             points.append((seconds, max((best - objective) / abs(best), LEAST)))
     end, dual = run.number(CPU), run.number("certificate.dual")

@@ -122,7 +122,7 @@ def check_values(bench: Bench) -> None:
         raise StepError(f"--kernel: {bench.kernel!r}; one of {', '.join(KERNELS)} expected")
     for name in ("gamma", "degree"):
         if getattr(bench, name) is not None and name not in KERNELS[bench.kernel]:
-            raise StepError(f"--{name}: is not of the {bench.kernel} kernel; leave it out")
+            raise StepError(f"--{name}: the {bench.kernel} kernel has no {name}; leave it out")
     if bench.options and all(name in SOLVERS for name in bench.solvers):
         raise StepError("--option: no solver of yours takes part; add it by --solver")
 
@@ -401,7 +401,7 @@ def absent(bench: Bench) -> str:
     if not missing:
         return ""
     how = as_called(f"`./run pip install {' '.join(dict.fromkeys(missing.values()))}`")
-    return f"not installed: {', '.join(missing)}; add by {how}"
+    return f"not installed: {', '.join(missing)}; install with {how}"
 
 
 def check_own_solvers(bench: Bench) -> None:

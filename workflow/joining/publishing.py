@@ -17,6 +17,7 @@ from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import Config, as_called, load_config, paths, scale_option
 from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.judgement.claims import read_verdicts
 from svmrepro.workflow.judgement.reference_check import about, machine_identity, machine_records
 from svmrepro.workflow.site.run_folders import shown_papers
 from svmrepro.workflow.steps import crate
@@ -65,8 +66,12 @@ def files_of(config: Config) -> dict[str, bytes]:
         found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
     runs = {path.parent.name: read_runs([path]) for path in measured}
     papers = {name: about(each) for name, each in runs.items()}
+    judged = {
+        name: read_verdicts(file) if (file := found.get(f"{name}/claims.csv")) else [] for name in papers
+    }
+    verdicts = {name: {row["id"]: row["verdict"] for row in rows} for name, rows in judged.items()}
     for partial in (True, False):
-        if _is_check_of(papers, file := paths.check(replace(config, partial=partial))):
+        if _is_check_of(papers, verdicts, file := paths.check(replace(config, partial=partial))):
             found["check.json"] = file
     try:
         files = {name: path.read_bytes() for name, path in found.items()}
@@ -84,9 +89,12 @@ def files_of(config: Config) -> dict[str, bytes]:
     return files
 
 
-def _is_check_of(papers: Mapping[str, Any], file: Path) -> bool:
-    """Whether a file is the record of a check of runs of some of the papers, as `about` describes them."""
+def _is_check_of(papers: Mapping[str, Any], verdicts: Mapping[str, Any], file: Path) -> bool:
+    """Whether a file is the record of a check of runs of some of the papers, with these verdicts.
+
+    `about` describes the runs.
+    """
     with suppress(OSError, ValueError, LookupError):
-        checked: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["papers"]
-        return checked.items() <= papers.items()
+        checked: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+        return checked["papers"].items() <= papers.items() and checked["claims"].items() <= verdicts.items()
     return False

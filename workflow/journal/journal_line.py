@@ -42,6 +42,9 @@ STOPPED = LIMITS | {"iteration_limit"}
 #: Beginning of the reason of a run that was ended from outside; its status is ``time_limit``.
 DID_NOT_STOP = "did not stop at its limit of"
 
+#: Beginning of the reason of a run that stopped at another limit than those that it was given.
+OWN_LIMIT = "passed a limit of its own"
+
 
 class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """All fields of a line. Fields with a default were added later; older lines lack them."""

@@ -211,8 +211,8 @@ def compare(
       are wider on a noisier machine, or that does not hold on another machine: processors differ in what
       they are fast at;
     - a claim or row that was not measured here: missing data or package, a limit at a larger size, or an
-      experiment that this run omits; or a claim that was measured on a stand-in only. With ``complete`` these
-      are faults.
+      experiment that this run omits; a claim that was measured on a stand-in only; or, if ``whole``, a solved
+      row or a claim of this run that the reference lacks. With ``complete`` these are faults.
 
     Papers that this run omits are not compared.
     """
@@ -249,7 +249,30 @@ def compare(
         missing.append(
             f"{plural(len(absent), 'row')} of the reference {were} not measured here: {_some(absent)}"
         )
+    if whole:
+        missing += _lacking(reference, current)
     return found
+
+
+def _lacking(reference: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
+    """Count the solved rows and the claims of a run that the reference lacks."""
+    known, judged = {_key(row) for row in reference["rows"]}, reference["claims"]
+    solved = [row for row in current["rows"] if row["counts"] and _key(row) not in known]
+    found = {
+        "solved row": [f"{row['paper']}, {_label(row)}" for row in solved],
+        "claim": [
+            f"{paper}/{name}"
+            for paper, verdicts in current["claims"].items()
+            for name in verdicts
+            if name not in judged.get(paper, {})
+        ],
+    }
+    return [
+        f"{plural(len(names), what)} of this run {'is' if len(names) == 1 else 'are'} not in the reference: "
+        f"{_some(names)}"
+        for what, names in found.items()
+        if names
+    ]
 
 
 def _compare_rows(

@@ -37,7 +37,7 @@ from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.journal.journal_line import NO_RESULT, OPTIMAL, STOPPED, finite
+from svmrepro.workflow.journal.journal_line import NO_RESULT, OPTIMAL, OWN_LIMIT, STOPPED, finite
 from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.present_run import PresentRun
 from svmrepro.workflow.surroundings.instructions import Instructions
@@ -308,10 +308,11 @@ def certified(
 
 
 def _limit_reason(status: str, contender: Contender, solution: Solution) -> str:
-    if status == "iteration_limit" and ":" not in contender.solver:
+    own, limit = ":" in contender.solver, contender.time_limit  # a user's solver is given no other limit
+    if status == "iteration_limit" and not own:
         return f"stopped at its cap of {solution.iterations:,} steps"
-    if status == "time_limit" and contender.time_limit is not None:
-        return f"passed its time limit of {contender.time_limit:g} s"
-    if status == "memory_limit" and contender.memory_limit_mb is not None:
+    if status == "time_limit" and limit is not None and not (own and solution.cpu_seconds < limit / OVERRUN):
+        return f"passed its time limit of {limit:g} s"
+    if status == "memory_limit" and contender.memory_limit_mb is not None and not own:
         return f"passed its memory limit of {contender.memory_limit_mb:g} MB"
-    return f"passed a limit of its own ({status})"
+    return f"{OWN_LIMIT} ({status})"

@@ -12,7 +12,7 @@ summary to the file named by ``GITHUB_STEP_SUMMARY``, if that is set. The exit c
 - if there is nothing to compare with: no reference of this scale, or none of this run's papers.
 
 The last line gives the number of the reference's rows that were compared; with ``require_complete`` it must
-be all of them.
+be all of them, and the reference must have all rows and claims of this run.
 
 With ``--write-reference`` this run becomes the reference of its scale. The raw measurements as Parquet and
 the papers' tables are copied to ``results/reference/<scale>/``, and the figures to
@@ -175,7 +175,8 @@ def _printed(title: str, rows: Sequence[Mapping[str, str]]) -> str:
 
 def _undecided(verdicts: Verdicts) -> str:
     """Name the headline claims whose intervals straddle the bound; others are too small or not measured."""
-    headlines = [row for rows in verdicts.values() for row in rows if row.get("kind") == HEADLINE]
+    counted = [row for rows in verdicts.values() for row in rows if row["counted"] == "yes"]
+    headlines = [row for row in counted if row.get("kind") == HEADLINE]
     undecided = [row for row in headlines if row["verdict"] == UNDECIDED]
     bent = [row["id"] for row in undecided if BENT in row["measured"]]
     noisy = [row["id"] for row in undecided if BENT not in row["measured"]]

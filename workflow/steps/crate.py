@@ -64,7 +64,9 @@ def metadata(runs: pd.DataFrame, files: Mapping[str, Mapping[str, str]]) -> str:
     runs = runs[runs["cpu_seconds"].notna()]
     if runs.empty:
         raise StepError("no measurement was made, so there is nothing to describe")
-    scale, licence = runs["scale"].iloc[0], f"https://spdx.org/licenses/{LICENCE}"
+    if len(scales := _values(runs, "scale")) != 1:
+        raise StepError(f"measurements of one scale expected, not of {', '.join(scales) or 'none'}")
+    scale, licence = scales[0], f"https://spdx.org/licenses/{LICENCE}"
     software = _entity(
         "SoftwareApplication",
         "svmrepro",

@@ -7,11 +7,13 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from svmrepro.workflow.analysis.result_rows import read_rows
-from svmrepro.workflow.analysis.tidy import join_pieces
-from svmrepro.workflow.configuration import Config, load_config, paths
+from svmrepro.workflow.analysis.tidy import flatten, join_pieces
+from svmrepro.workflow.configuration import Config, Experiment, load_config, paths
+from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
@@ -101,9 +103,30 @@ def _split(config: Config, paper: str, found: Mapping[str, list[_Rows]]) -> None
     experiments = config.papers[paper].experiments
     if unknown := sorted(set(found) - set(experiments)):
         raise StepError(f"{paper}: no experiment '{unknown[0]}' in the configuration of this version")
-    for name in experiments:
+    for name, experiment in experiments.items():
         pieces = found.get(name, [])
+        for row in chain.from_iterable(pieces):
+            _check_settings(experiment, row)
         analyse.write(config, paper, name, pieces[0] if len(pieces) == 1 else join_pieces(pieces))
+
+
+def _check_settings(experiment: Experiment, row: Mapping[str, str]) -> None:
+    """Raise a StepError for a row of another data set, or with other settings, than the configuration's.
+
+    Of a contender that the configuration lacks, only the problem is compared.
+    """
+    point = float(row["point"]) if row.get("point") else None
+    instance = Instance(experiment, int(row["n"]), None, point)
+    contender = experiment.contenders.get(row["contender"])
+    expected = flatten(instance.settings(contender) if contender else instance.problem)
+    groups = ("kernel.", "options.") if contender else ("kernel.",)
+    for column in dict.fromkeys((*expected, *(name for name in row if name.startswith(groups)))):
+        measured, here = row.get(column, ""), expected.get(column, "")
+        if not _same(measured, here):
+            raise StepError(
+                f"{experiment.paper}: {experiment.name}: n = {row['n']}, {row['contender']}: {column}: "
+                f"{measured or 'none'} in the measurements, {here or 'none'} in the configuration"
+            )
 
 
 def _artefacts(config: Config, paper: str, folders: Sequence[Path], figures: bool) -> None:

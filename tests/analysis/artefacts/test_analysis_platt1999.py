@@ -105,7 +105,8 @@ def test_options_have_columns_and_ratios(config):
 
 def test_claims_are_judged_by_what_was_measured(config):
     found = {row["id"]: row["verdict"] for row in rows(config, "claims")}
-    assert found["smo-scales-better"] == "holds" and found["mnist-none-at-bound"] == "does not hold"
+    assert found["smo-scales-better"] == "holds"
+    assert found["mnist-none-at-bound"] == "does not hold on a stand-in"  # of noise, in place of MNIST
     assert found["exponent-smo-AdultLin"] == "holds" and found["exponent-chunking-AdultLin"] == "holds"
     assert found["exponent-smo-WebLin"] == "not measured here"
     assert found["sparse-smo-3-to-13"] == "not decided at this size"

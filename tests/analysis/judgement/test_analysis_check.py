@@ -52,6 +52,12 @@ def test_claims_without_a_value_for_one_reason_are_one_line():
     ]
 
 
+def test_headlines_that_are_not_counted_are_left_out():
+    row = {"id": "a", "kind": "headline", "verdict": "not decided", "measured": "1.2x"}
+    said = check._undecided({"p": [{**row, "counted": "yes"}, {**row, "id": "b", "counted": "no"}]})
+    assert said.splitlines()[0] == "Headline claims undecided because of noise: 1 of 1: a"
+
+
 @pytest.fixture
 def reference(monkeypatch, tmp_path):
     """The folder of the reference run, which belongs to this test alone."""
@@ -123,6 +129,23 @@ def test_a_complete_check_has_every_claim(record):
     now["claims"][synthetic.PAPER]["separable-none-at-bound"] = "not measured here"
     (fault,) = compare(record, now, complete=True).faults
     assert fault == "claim platt1998/separable-none-at-bound held in the reference: not measured here"
+
+
+def test_what_the_reference_lacks_is_counted(record):
+    shorter = copy.deepcopy(record)
+    for each in (find(record), find(record, "2265")):
+        shorter["rows"].remove(each)
+    shorter["claims"] = {}
+    claims, rows = compare(shorter, record), compare({**shorter, "claims": record["claims"]}, record)
+    (said,) = rows.remarks
+    assert rows.faults == [] and said.startswith("2 solved rows of this run are not in the reference: platt")
+    number = len(record["claims"][synthetic.PAPER])
+    assert claims.remarks[1].startswith(f"{number} claims of this run are not in the reference: platt")
+    assert compare(shorter, record, complete=True).faults == claims.remarks
+    assert compare(shorter, record, whole=False).remarks == []
+    unsolved = copy.deepcopy(record)
+    find(unsolved).update(status="time_limit", counts={})  # on a slower machine
+    assert compare(unsolved, record).remarks == []
 
 
 def test_the_record_holds_claims_machine_and_every_row(full, record):

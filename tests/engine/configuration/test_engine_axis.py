@@ -120,7 +120,7 @@ def test_a_limit_stops_what_is_harder():
         (40, 0.6): "not_run",
         (40, 0.9): "not_run",
     }
-    assert found[20, 0.9]["reason"] == "passed its time limit of 9 s at n = 20, C = 0.6"
+    assert found[20, 0.9]["reason"] == "passed a limit of its own (time_limit) at n = 20, C = 0.6"
     assert {line["status"] for line in lines if line["contender"] == "a"} == {"optimal"}
     assert told.endswith("no run left\n")
     # A smaller eps is harder.

@@ -245,6 +245,20 @@ def test_another_data_set_may_lack_the_papers_sizes():
     assert described.sizes == (1605,) and described.paper_sizes == {1605: 1605}
 
 
+def test_a_data_set_in_place_of_the_papers_is_a_stand_in():
+    def found(paper="platt1998", name="adult-linear", **settings):
+        changed = {"experiments": {paper: {name: {"sizes": [7], **settings}}}}
+        return load_config({"datasets": {"mine": {"path": "mine.csv"}}, **changed}).experiment(paper, name)
+
+    assert found().stand_in_for == found(dataset="adult").stand_in_for == ""
+    for dataset in ("mine", "spambase"):
+        assert found(dataset=dataset).stand_in_for == "adult"
+        assert found(dataset=dataset).title.endswith(" (stand-in)")
+    ccat = ("joachims2006", "rcv1-like")
+    assert found(*ccat).stand_in_for == found(*ccat, dataset="mine").stand_in_for == "rcv1-ccat"
+    assert found(*ccat, dataset="rcv1-ccat").stand_in_for == ""
+
+
 def test_a_data_set_of_ones_own(tmp_path):
     """YAML gives numbers as keys, --config texts."""
     config = load_config({**own_data(), **experiment(dataset="mine", sizes=[7])})

@@ -118,6 +118,12 @@ def stubborn(problem: Problem, eps: float, time_limit: float | None) -> Any:
     return answer
 
 
+def impatient(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    if time_limit is not None and time_limit < 1:
+        return SimpleNamespace(alpha=np.zeros(problem.n), bias=0.0, status="time_limit")
+    return good(problem, eps, time_limit)
+
+
 def refusing(problem: Problem, eps: float, time_limit: float | None) -> Any:
     raise NotImplementedError("not today")
 
@@ -157,6 +163,7 @@ BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "restless": (restless, "repeatable", "alpha differs"),
     "forgetful": (forgetful, "repeatable", "alpha differs"),
     "stubborn": (stubborn, "time", "s of CPU at a limit of 0.25 s"),
+    "impatient": (impatient, "time", "status 'time_limit' after 0."),
 }
 
 
