@@ -104,8 +104,8 @@ def _to_one_example(value: float, step: float | None) -> Interval:
     """Return a performance with its interval of one test example, the ``step``, to either side."""
     if step is None:
         return Interval(value)
-    # Rounded, so that two examples that cancel leave no trace.
-    return Interval(value, round(value - step, 9), round(value + step, 9))
+    # Rounded, so that two examples that cancel leave no trace, and without a negative zero.
+    return Interval(value, round(value - step, 9) + 0.0, round(value + step, 9) + 0.0)
 
 
 def _points(results: Results, name: str, spec: Spec) -> list[Point]:
