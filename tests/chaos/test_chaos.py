@@ -39,8 +39,8 @@ def results(tmp_path):
     ("spoilt", "said"),
     [
         (encode(measurement(repeat=2)), "measured 2 times"),
-        (b'{"schema": 1}\n', "is missing"),
-        (b'{"sch\n', "is not JSON"),
+        (b'{"schema": 1}\n', "missing required field"),
+        (b'{"sch\n', "is not a measurement"),
         (encode(measurement(repeat=7))[:-20], "the last line has no end"),
     ],
 )

@@ -27,8 +27,8 @@ from fractions import Fraction
 
 from svmrepro.workflow.analysis.fits import scatter_of_repeats
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.run_pairs import pairs, processes, unknown_ends
-from svmrepro.workflow.analysis.runs import CPU, Group
+from svmrepro.workflow.analysis.run_pairs import flagged_sides, pairs, processes, unknown_ends
+from svmrepro.workflow.analysis.runs import CPU, GROWING, Group
 from svmrepro.workflow.configuration.model import Quantity
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.statistics import (
@@ -93,8 +93,10 @@ def curve(results: Results, experiment: str, contender: str, x: str, quantity: Q
         value = _value(own, other, column, quantity, scatter)
         if value is not None:
             at = float(n) if x == "n" or point is None else point
-            timed = [own, other or Group(())] if column == CPU and not quantity.short_of else []
-            flagged, stopped = any(each.all_flagged for each in timed), any(each.stopped for each in timed)
+            flagged = stopped = False
+            if column == CPU and not quantity.short_of:
+                flagged = own.all_flagged if other is None else any(flagged_sides(own, other))
+                stopped = bool(own.stopped or (other is not None and other.stopped))
             found[at] = Point(at, value, n, point, _timed(own, other, column, quantity), flagged, stopped)
     return [found[at] for at in sorted(found)]
 
@@ -102,12 +104,15 @@ def curve(results: Results, experiment: str, contender: str, x: str, quantity: Q
 def unknown_sides(
     results: Results, experiment: str, contender: str, quantity: Quantity, point: Point
 ) -> tuple[bool, bool]:
-    """Tell whether the seconds of a point may lie below their interval, and above it; see `unknown_ends`."""
-    if quantity.of != CPU or quantity.short_of:
-        return False, False
+    """Tell whether a point may lie below its interval, and whether above it.
+
+    For seconds, see `unknown_ends`. A count may lie above it if a limit stopped some of the runs.
+    """
     place = point.n, point.at
     own = by_place(results, experiment, contender)[place]
     other = _other(by_place(results, experiment, quantity.rival or contender), place, quantity)
+    if quantity.of != CPU or quantity.short_of:
+        return False, other is None and quantity.of in GROWING and own.incomplete(quantity.of)
     return (own.all_flagged, False) if other is None else unknown_ends(own, other)
 
 

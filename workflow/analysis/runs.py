@@ -210,14 +210,19 @@ class Group:
         return next((each for each in found if each), None)
 
     def count_until_stopped(self, column: str) -> float | None:
-        """Return the largest of a `GROWING` count when a limit stopped a run; None if there is none.
+        """Return a lower bound of a `GROWING` count by the runs that a limit stopped; None if there is none.
 
-        Flagged runs count as well: other load changes no count.
+        It is the smallest over the samples of the largest over their repeats. Flagged runs count as well:
+        other load changes no count.
         """
         if column not in GROWING:
             return None
-        counts = [run.number(column) for run in self.runs if run.status in STOPPED]
-        return max((count for count in counts if count), default=None)
+        found: dict[str, float] = {}
+        for run in self.runs:
+            if run.status in STOPPED and (count := run.number(column)):
+                seed = run.fields.get("seed", "")
+                found[seed] = max(count, found.get(seed, 0.0))
+        return min(found.values(), default=None)
 
     def incomplete(self, column: str) -> bool:
         """Whether a limit stopped runs, so that a column lacks their values, which may be the largest."""

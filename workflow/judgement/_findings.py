@@ -58,14 +58,14 @@ class Finding:
         return self.found if isinstance(self.found, str) else ""
 
 
-def without_ends(found: Interval, low: bool, high: bool) -> Interval | str:
-    """Return an interval without the ends that its runs leave unknown, or the reason why none is left.
+def without_ends(found: Interval, low: bool, high: bool) -> Interval:
+    """Return an interval without the ends that its runs leave unknown; with none, it decides nothing.
 
     ``low`` and ``high`` tell whether the number may lie below the interval, and above it.
     """
     if not (low or high):
         return found
     if found.ends is None or (low and high):
-        return "its runs are flagged or were stopped, and give no bound"
+        return Interval(found.value)
     lowest, highest = found.ends
     return Interval(found.value, -math.inf if low else lowest, math.inf if high else highest)

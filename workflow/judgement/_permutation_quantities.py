@@ -63,26 +63,29 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     every = problems(results, spec["experiments"], spec["table"])
     known = [problem for problem in every if problem.n is not None]
     doubtful = [problem for problem in known if _doubtful(results, problem, spec)]
-    rows = [problem for problem in known if problem not in doubtful]
-    compared = family(results, rows, spec["contenders"], spec["of"])
-    of_pairs = zip(rows, compared.pairings, strict=True)
-    tested = [problem for problem, pairing in of_pairs if len(pairing.first) >= FEWEST_PAIRS]
-    counted = tested + doubtful
+    compared = family(results, known, spec["contenders"], spec["of"])
+    direction, alone, held = DIRECTIONS[spec["has"]], compared.marks(), compared.marks(corrected=True)
+    # Holm's correction is for all sets of the table, also for those whose own test then does not count.
+    rows = [
+        row
+        for row in zip(known, compared.pairings, alone, held, strict=True)
+        if row[0] not in doubtful and len(row[1].first) >= FEWEST_PAIRS
+    ]
+    counted = [row[0] for row in rows] + doubtful
     if not counted:
         reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in known)
         reason = next(filter(None, reasons), f"fewer than {FEWEST_PAIRS} pairs cannot reach the level")
         return [Finding("data sets", reason)]
-    direction, alone, held = DIRECTIONS[spec["has"]], compared.marks(), compared.marks(corrected=True)
-    marks = held if spec.get("corrected", False) else alone
+    which = 3 if spec.get("corrected", False) else 2
     clear = [
-        spec["of"] != CPU or _mean_differs(results, problem, spec, pairing)
-        for problem, pairing, mark in zip(rows, compared.pairings, marks, strict=True)
-        if mark == direction
+        spec["of"] != CPU or _mean_differs(results, row[0], spec, row[1])
+        for row in rows
+        if row[which] == direction
     ]
     marked, unsure = clear.count(True), clear.count(False)
-    open_ = [pairing for pairing, mark in zip(compared.pairings, marks, strict=True) if not mark]
-    few = [size for pairing in open_ if FEWEST_PAIRS <= (size := len(pairing.first)) < ENOUGH]
-    notes = [f"{alone.count(direction)} uncorrected, {held.count(direction)} after Holm's correction"]
+    few = [size for row in rows if not row[which] and (size := len(row[1].first)) < ENOUGH]
+    once, corrected = (sum(row[at] == direction for row in rows) for at in (2, 3))
+    notes = [f"{once} uncorrected, {corrected} after Holm's correction"]
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
         notes.append(f"{len(few)} without a significant difference at {pairs} pairs")
@@ -152,24 +155,34 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
 
 
 def mean_per_example(results: Results, spec: Spec) -> list[Finding]:
-    """Mean of column ``of`` over the permutations that ``contender`` solved, divided by n."""
+    """Mean of column ``of`` over the permutations that ``contender`` solved, divided by n.
+
+    There is no interval if a limit stopped a run, because the other permutations may be the easier ones.
+    """
 
     def look(problem: PermutedProblem) -> Interval | str:
-        values = results.group(problem.name, spec["contender"], problem.n).values(spec["of"])
+        group = results.group(problem.name, spec["contender"], problem.n)
+        values = group.values(spec["of"])
         if not values or problem.n is None:
             return results.why_missing(problem.name, spec["contender"], problem)
-        return mean_interval([value / problem.n for value in values])
+        found = mean_interval([value / problem.n for value in values])
+        return Interval(found.value) if group.incomplete(spec["of"]) else found
 
     return _by_problem(results, spec, look, printed.mean_per_example)
 
 
 def spread(results: Results, spec: Spec) -> list[Finding]:
-    """Largest over smallest value of column ``of`` over the permutations that ``contender`` solved."""
+    """Largest over smallest value of column ``of`` over the permutations that ``contender`` solved.
+
+    It is a lower bound if a limit stopped a run.
+    """
 
     def look(problem: PermutedProblem) -> Interval | str:
-        values = results.group(problem.name, spec["contender"], problem.n).values(spec["of"])
+        group = results.group(problem.name, spec["contender"], problem.n)
+        values = group.values(spec["of"])
         if len(values) > 1 and min(values) > 0:
-            return Interval.exact(max(values) / min(values))
+            found = max(values) / min(values)
+            return Interval(found, found, math.inf) if group.incomplete(spec["of"]) else Interval.exact(found)
         reason = results.why_missing(problem.name, spec["contender"], problem)
         return "one permutation" if values else reason
 
@@ -189,6 +202,10 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
         if "of" in spec:
             values = group.values(spec["of"])
             mean = mean_interval(values) if values else None
+            if mean is not None and group.incomplete(
+                spec["of"]
+            ):  # the other permutations may be the easier ones
+                mean = Interval(mean.value)
         else:
             mean = mean_count(group, spec["which"])
         if problem.n is not None and problem.n_paper is None:

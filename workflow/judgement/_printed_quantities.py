@@ -66,7 +66,8 @@ def exponent_of(
 ) -> Interval | None:
     """Return the exponent of a series of printed seconds, or else the printed one; None if there is none."""
     if len(series) >= FEWEST_FITTED:
-        name = f"{numbers.paper}/{experiment}/{contender}/paper"  # the series of fits.csv: the same interval
+        # The name in fits.csv: a whole series has the same interval there.
+        name = f"{numbers.paper}/{experiment}/{contender}/paper"
         return fit_power_law(series, name).exponent
     return rounded(numbers.text(SCALING, experiment, None, f"{snake(contender)}_exponent"))
 

@@ -19,10 +19,10 @@ A claim may have several findings (experiments, sizes). With ``over: all`` (the 
 satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
 ``over: any`` requires one finding to satisfy the rule, ``over: most`` more than half of those measured, and
 ``over: nearly-all`` nine in ten.
-``over: together`` is a one-sided sign test of independent estimates: all must satisfy the rule, and there
-must be at least `FEWEST_TOGETHER` of them. It rejects that each is as likely on either side of the bound, so
-it is about the sets or sizes as a group, not about each of them. A single interval that lies outside the rule
-altogether makes the claim *does not hold* even then. Findings that were not measured are counted and named,
+``over: together``, of some first rules, is a one-sided sign test of the estimates: all must satisfy the rule,
+there must be at least `FEWEST_TOGETHER` of them, and no interval may lie outside the rule altogether. It
+rejects that each is as likely on either side of the bound, so it is about the sets or sizes as a group, not
+about each of them, and needs independent estimates. Findings that were not measured are counted and named,
 but decide nothing. Findings below the decisive size neither satisfy nor violate a rule.
 
 The same rule is applied to the paper's printed numbers (`svmrepro.workflow.judgement._printed_quantities`),

@@ -55,8 +55,8 @@ def build(results: Results, artefact: Artefact) -> Table:
     verdicts = [judge(claim, results) for claim in _ordered(claims)]
     notes = [
         "Not counted: self-checks, which test this program rather than the paper; claims by construction, "
-        "which cannot fail; and rules about counted work, shown below the rule about seconds of the same "
-        "sentence.",
+        "which cannot fail; and second rules for the same sentence, such as one by counted work, shown below "
+        "the first.",
         "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not hold: "
         "none of the interval does. Not decided: the interval straddles the bound. Counts and objectives are "
         "exact.",
@@ -107,11 +107,6 @@ def _tests(claims: Sequence[Claim]) -> str:
             "Where a rule counts data sets with a significant difference, Wilcoxon's paired, two-sided test "
             "at 0.05 decides for each set: uncorrected as in the paper, or with Holm's correction where the "
             "claim says so. Elsewhere intervals decide."
-        )
-    if any(claim.over == "together" for claim in claims):
-        return (
-            "Intervals decide, except for a rule about sets or sizes as a group: it is a one-sided sign test "
-            "of the estimates at 0.05, and says nothing about a single one."
         )
     return "Intervals decide, not tests, so there are no p-values to correct."
 

@@ -540,3 +540,22 @@ def test_means_and_spreads_over_permutations():
     assert mean.interval.value == 3.0 and mean.interval.low < 2.0 < 4.0 < mean.interval.high
     (found,) = spread(results, {"kind": "spread", **spec})
     assert found.interval.ends == (2.0, 2.0)
+
+
+def test_permutations_that_a_limit_stopped_may_be_the_hardest_ones():
+    stopped = run("e", "smo", 10, seed=50, status="iteration_limit")
+    results = results_of(*(run("e", "smo", 10, seed=k, iterations=k) for k in (20, 30, 40)), stopped)
+    spec = {"experiments": ["e"], "contender": "smo", "of": "iterations", "table": "table2"}
+    (mean,) = mean_per_example(results, {"kind": "mean-per-example", **spec})
+    assert mean.interval.value == 3.0 and mean.interval.ends is None
+    (found,) = spread(results, {"kind": "spread", **spec})
+    assert found.interval.ends == (2.0, math.inf)
+
+
+def test_counts_of_stopped_runs_bound_those_of_all_samples():
+    counts = ((0, 0, 50), (0, 1, 60), (1, 0, 30))
+    runs = [
+        run("e", "smo", 10, seed=seed, repeat=at, iterations=count, status="time_limit")
+        for seed, at, count in counts
+    ]
+    assert results_of(*runs).group("e", "smo", 10).count_until_stopped("iterations") == 30
