@@ -48,11 +48,12 @@ def assert_equal(one: Solution, other: Solution) -> None:
     assert counts(one) == counts(other)
 
 
-#: Their loops take a minute to compile.
-SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("dense", "csr")]
+#: Compiling the loops of one storage takes up to a minute; the interpreted test below divides all of them.
+compiled = pytest.mark.slow
 
 
-@pytest.mark.parametrize("kind", ["bits", *SLOW])
+@compiled
+@pytest.mark.parametrize("kind", ["bits", "dense", "csr"])
 def test_results_do_not_depend_on_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = problem(kind)
     one = solve(given, "smo-newton", cache_mb=20.0)
@@ -85,6 +86,7 @@ def left() -> list[str]:
     return [thread.name for thread in threading.enumerate() if re.fullmatch(r"svmrepro-\d+", thread.name)]
 
 
+@compiled
 def test_helpers_end_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helpers, "processors", lambda: 2)
 
@@ -100,12 +102,14 @@ def test_helpers_end_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
         time.sleep(0.01)
 
 
+@compiled
 def test_a_limit_ends_the_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helpers, "processors", lambda: 2)
     assert solve(problem("bits"), "smo-newton", threads=2, iteration_limit=50).status == "iteration_limit"
     assert not left()
 
 
+@compiled
 def test_a_thread_that_cannot_be_started_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -117,6 +121,7 @@ def test_a_thread_that_cannot_be_started_is_done_without(monkeypatch: pytest.Mon
     assert_equal(solve(given, "smo-newton", threads=3, cache_mb=20.0, iteration_limit=300), alone)
 
 
+@compiled
 def test_forked_process_has_helpers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helpers, "processors", lambda: 2)
     expected = solve(problem("bits"), "smo-newton", threads=2, iteration_limit=500)

@@ -134,7 +134,11 @@ def run_to_the_end(run: Any) -> tuple[str, list[Any]]:
     raise AssertionError("no end")
 
 
-@pytest.mark.parametrize("kernel", [Kernel.gaussian(gamma=0.1), Kernel.polynomial(3, a=0.1, c=1.0)])
+# Compiling the loops of the second kernel takes a quarter of a minute.
+@pytest.mark.parametrize(
+    "kernel",
+    [Kernel.gaussian(gamma=0.1), pytest.param(Kernel.polynomial(3, a=0.1, c=1.0), marks=pytest.mark.slow)],
+)
 def test_the_end_is_computed_in_double_precision(kernel: Kernel) -> None:
     X, y = noisy(1500, 8)
     problem = Problem(X, y, 2.0, kernel, storage="dense")
