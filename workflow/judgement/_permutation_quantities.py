@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from svmrepro.workflow.analysis.paired_contenders import (
@@ -22,7 +23,7 @@ from svmrepro.workflow.analysis.paired_contenders import (
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.run_pairs import flagged_sides, processes
-from svmrepro.workflow.analysis.runs import CPU
+from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement import _printed_quantities as printed
 from svmrepro.workflow.judgement._findings import FLAGGED, Finding, Spec, without_ends
@@ -49,6 +50,15 @@ grows with the square root of the number of pairs, so ten percent fewer pairs re
 """
 
 
+class _Test(NamedTuple):
+    """A paired test on one data set, with its mark by itself and after Holm's correction."""
+
+    problem: PermutedProblem
+    pairing: Pairing
+    alone: str
+    corrected: str
+
+
 def significant(results: Results, spec: Spec) -> list[Finding]:
     """Share of data sets on which the second of ``contenders`` ``has`` significantly less, or more.
 
@@ -66,26 +76,31 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     compared = family(results, known, spec["contenders"], spec["of"])
     direction, alone, held = DIRECTIONS[spec["has"]], compared.marks(), compared.marks(corrected=True)
     # Holm's correction is for all sets of the table, also for those whose own test then does not count.
-    rows = [
-        row
-        for row in zip(known, compared.pairings, alone, held, strict=True)
-        if row[0] not in doubtful and len(row[1].first) >= FEWEST_PAIRS
+    tests = [
+        _Test(*each)
+        for each in zip(known, compared.pairings, alone, held, strict=True)
+        if each[0] not in doubtful and len(each[1].first) >= FEWEST_PAIRS
     ]
-    counted = [row[0] for row in rows] + doubtful
+    counted = [test.problem for test in tests] + doubtful
     if not counted:
         reasons = (results.why_any_missing(problem.name, spec["contenders"], problem) for problem in known)
         reason = next(filter(None, reasons), f"fewer than {FEWEST_PAIRS} pairs cannot reach the level")
         return [Finding("data sets", reason)]
-    which = 3 if spec.get("corrected", False) else 2
+    corrected = spec.get("corrected", False)
+    marks = [test.corrected if corrected else test.alone for test in tests]
     clear = [
-        spec["of"] != CPU or _mean_differs(results, row[0], spec, row[1])
-        for row in rows
-        if row[which] == direction
+        spec["of"] != CPU or _mean_differs(results, test.problem, spec, test.pairing)
+        for test, mark in zip(tests, marks, strict=True)
+        if mark == direction
     ]
     marked, unsure = clear.count(True), clear.count(False)
-    few = [size for row in rows if not row[which] and (size := len(row[1].first)) < ENOUGH]
-    once, corrected = (sum(row[at] == direction for row in rows) for at in (2, 3))
-    notes = [f"{once} uncorrected, {corrected} after Holm's correction"]
+    sizes = [len(test.pairing.first) for test, mark in zip(tests, marks, strict=True) if not mark]
+    few = [size for size in sizes if size < ENOUGH]
+    once, after = (
+        sum(mark == direction for mark in kind)
+        for kind in ([test.alone for test in tests], [test.corrected for test in tests])
+    )
+    notes = [f"{once} uncorrected, {after} after Holm's correction"]
     if few:
         pairs = f"{min(few)}" if min(few) == max(few) else f"{min(few)} to {max(few)}"
         notes.append(f"{len(few)} without a significant difference at {pairs} pairs")
@@ -126,6 +141,11 @@ def _seconds_ratio(
     return across_processes(ratio, processes(*groups), PERMUTED_SPREAD)
 
 
+def _of_all(mean: Interval, column: str, *groups: Group) -> Interval:
+    """Return a mean without its interval if a limit stopped a run: the others may be the easier ones."""
+    return Interval(mean.value) if any(group.incomplete(column) for group in groups) else mean
+
+
 def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     """Mean of ``above`` over mean of ``below``, of column ``of``, on the permutations that both solved.
 
@@ -144,11 +164,11 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     def bounded(problem: PermutedProblem) -> Interval | str:
         found = look(problem)
         below, above = (results.group(problem.name, label, problem.n) for label in contenders)
-        if isinstance(found, Interval) and (below.incomplete(spec["of"]) or above.incomplete(spec["of"])):
-            return Interval(found.value)
-        if isinstance(found, Interval) and spec["of"] == CPU:
-            return without_ends(found, *flagged_sides(above, below))
-        return found
+        if isinstance(found, str):
+            return found
+        if spec["of"] == CPU:
+            found = without_ends(found, *flagged_sides(above, below))
+        return _of_all(found, spec["of"], below, above)
 
     findings = _by_problem(results, spec, bounded, printed.mean_ratios)
     return [replace(item, bounded_by=FLAGGED) for item in findings]
@@ -165,8 +185,7 @@ def mean_per_example(results: Results, spec: Spec) -> list[Finding]:
         values = group.values(spec["of"])
         if not values or problem.n is None:
             return results.why_missing(problem.name, spec["contender"], problem)
-        found = mean_interval([value / problem.n for value in values])
-        return Interval(found.value) if group.incomplete(spec["of"]) else found
+        return _of_all(mean_interval([value / problem.n for value in values]), spec["of"], group)
 
     return _by_problem(results, spec, look, printed.mean_per_example)
 
@@ -201,11 +220,7 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
         group = results.group(problem.name, spec["contender"], problem.n)
         if "of" in spec:
             values = group.values(spec["of"])
-            mean = mean_interval(values) if values else None
-            if mean is not None and group.incomplete(
-                spec["of"]
-            ):  # the other permutations may be the easier ones
-                mean = Interval(mean.value)
+            mean = _of_all(mean_interval(values), spec["of"], group) if values else None
         else:
             mean = mean_count(group, spec["which"])
         if problem.n is not None and problem.n_paper is None:
