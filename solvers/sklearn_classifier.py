@@ -244,11 +244,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for place, (members, problem) in enumerate(self._parts(X, labels, weights)):
             start = None
             if last:
-                before, end = last[place]
-                start = scaled_start(end, before, problem)
+                before, end, exponent_error = last[place]
+                start = scaled_start(end, before, problem, exponent_error)
             solution = self._solve(problem, start)
             solutions.append(solution)
-            ends.append((problem.bounds, solution.end))
+            ends.append((problem.bounds, solution.end, problem.exponent_error))
             sizes.append(problem.n)
             if solution.alpha is not None:
                 taken = np.flatnonzero(solution.alpha)

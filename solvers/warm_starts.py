@@ -31,7 +31,7 @@ from svmrepro.solvers.kernel import Kernel, is_number
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.registry import OF_SOLVE, SolverSpec, get
 from svmrepro.solvers.solution import Solution, Start
-from svmrepro.solvers.storage.stores import Distances
+from svmrepro.solvers.storage.stores import CENTRES, Distances, largest_exponent_error
 
 _FREE = 2.0  # scale the start while free multipliers are at most this times those at C
 _ROWS = 256  # rows of a kernel matrix computed at a time, in the processor's caches
@@ -160,9 +160,9 @@ def _solved(
         inner.prepare()
         start = seed
         for bound in bounds:
-            before, inner = inner.bounds, inner.with_C(bound)
+            before, error, inner = inner.bounds, inner.exponent_error, inner.with_C(bound)
             problem = first.with_C(bound)
-            start = scaled_start(start, before, inner)
+            start = scaled_start(start, before, inner, error)
             for tolerance in tolerances:
                 solution = solve(inner, spec.name, eps=tolerance, start=start, verify=None, **options)
                 start = solution.end or solution.alpha
@@ -173,12 +173,16 @@ def _solved(
                 seed = solution.alpha
 
 
-def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem) -> Any:
+def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem, exponent_error: float) -> Any:
     """Return a start for a problem from the end of one that differs in C alone; see the module docstring.
 
     ``start`` are the final multipliers there, with or without their gradient; ``before`` the bounds there,
-    shape (n,): those of the problem times a constant. None if the multipliers are not feasible.
+    shape (n,): those of the problem times a constant; ``exponent_error`` the rounding error of the exponents
+    of its kernel values. If the problem needs more accurate values, the gradient is left out: it would keep
+    the old error, times the constant. None if the multipliers are not feasible.
     """
+    if isinstance(start, Start) and exponent_error > largest_exponent_error(problem.bounds.max(), CENTRES):
+        start = start.alpha
     alpha = start.alpha if isinstance(start, Start) else start
     if alpha is None or alpha.shape != before.shape:
         return start

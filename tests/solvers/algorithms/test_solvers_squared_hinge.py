@@ -91,6 +91,17 @@ def test_rounding_ends_a_run(seed: int, C: float) -> None:
     assert abs(gap) <= 0.5 * allowed**2 + 1e-14 * primal
 
 
+@pytest.mark.parametrize(("C", "eps"), [(1e10, 1e-5), (3e11, 1e-3), (1e12, 1e-3)])
+def test_optimal_is_not_said_of_a_gradient_that_is_mostly_rounding(C: float, eps: float) -> None:
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 3))
+        X /= np.linalg.norm(X, axis=1)[:, None]
+        problem = Problem(X, rng.choice([-1.0, 1.0], 60), C, bias=False)
+        solution = solve(problem, "l2svm-mfn", eps=eps, verify=False)
+        assert solution.status == "stalled" or certify(problem, solution).passes(eps, 2.0)
+
+
 def test_lagrangian_iterations_that_rounding_keeps_in_motion_end() -> None:
     X, y = cloud(200, 10)
     X *= 10.0 ** np.random.default_rng(0).uniform(-6, 6, size=10)

@@ -103,10 +103,10 @@ def test_a_given_gradient_is_used_and_a_drifting_one_renewed():
 def test_multipliers_that_rounding_unbalanced_are_no_start():
     problem = Problem(*cloud(40, 3, 1), 1.0, Kernel.gaussian(0.5))
     found = solve(problem, "smo2")
-    assert scaled_start(found.alpha, problem.bounds, problem.with_C(2.0)) is not None
+    assert scaled_start(found.alpha, problem.bounds, problem.with_C(2.0), 0.0) is not None
     off = found.alpha.copy()
     off[off.argmax()] *= 0.9
-    assert scaled_start(off, problem.bounds, problem.with_C(2.0)) is None
+    assert scaled_start(off, problem.bounds, problem.with_C(2.0), 0.0) is None
 
 
 def test_distances_that_cancel_are_not_shared():
@@ -157,3 +157,13 @@ def test_solvers_without_a_start_are_refused():
     X, y = EXAMPLES["cheap"]
     with pytest.raises(ValueError, match="solver 'libsvm' cannot go on from given multipliers"):
         next(solve_grid(X, y, BOUNDS, GAUSSIANS, "libsvm"))
+
+
+def test_the_gradient_of_less_accurate_kernel_values_is_not_scaled():
+    # Far from the origin; only a large C asks for examples moved to it. Their kernel values differ by more
+    # than such a C allows.
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(150, 2)) + 2000.0, rng.choice([-1.0, 1.0], 150)
+    small, large = solve_grid(X, y, [1.0, 1e5], [Kernel.gaussian(1.0)], verify=False)
+    assert small.solution.status == OPTIMAL
+    assert large.solution.status == OPTIMAL and certify(large.problem, large.solution).passes(1e-3, 1.0)
