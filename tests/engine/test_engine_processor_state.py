@@ -85,6 +85,13 @@ def test_state_of_the_processor_and_limits_of_both_versions_of_cgroups(tmp_path,
     assert processors(tmp_path / "first") == 1
 
 
+def test_a_limit_of_a_cgroup_around_this_ones_counts(tmp_path):
+    files = {"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/cpu.stat": "throttled_usec 9000000"}
+    before = system(tmp_path, **files, **{"sys/fs/cgroup/a/cpu.stat": "throttled_usec 1000000"}).throttled()
+    after = system(tmp_path, **{"sys/fs/cgroup/a/cpu.stat": "throttled_usec 1500000"}).throttled()
+    assert after - before == 0.5
+
+
 def test_what_cannot_be_read_is_none(tmp_path):
     around = ProcessorState(tmp_path)
     assert set(around.read(0).values()) == {0, None} and around.throttled() is None

@@ -51,15 +51,20 @@ class ProcessorState:
         }
 
     def throttled(self) -> float | None:
-        """Return the seconds for which the limit on processors has stopped this process's cgroup so far."""
-        for folder in self._cpu_groups:
-            for line in (_text(folder / "cpu.stat") or "").splitlines():
-                name, _, value = line.partition(" ")
-                if name == "throttled_usec":
-                    return int(value) / 1e6
-                if name == "throttled_time":  # first version of cgroups
-                    return int(value) / 1e9
-        return None
+        """Return the seconds for which limits on processors have stopped this process's cgroup so far.
+
+        Each level counts what its own limit did. Their sum grows whichever limit is at work.
+        """
+        units = {"throttled_usec": 1e6, "throttled_time": 1e9}  # second and first version of cgroups
+        found = [
+            int(value) / units[name]
+            for folder in self._cpu_groups
+            for name, _, value in (
+                line.partition(" ") for line in (_text(folder / "cpu.stat") or "").splitlines()
+            )
+            if name in units
+        ]
+        return sum(found) if found else None
 
     def processors(self, allowed: Iterable[int]) -> list[int]:
         """Order processors for pinning: one thread of each core first, from the last core to the first.
