@@ -106,15 +106,22 @@ def problem_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
     """Return ratios of the printed seconds of one contender on two problems; no counts are printed."""
     if "of" in spec:
         return []
-    contender, against = spec["contender"], spec["against"]
-    others = sizes(numbers, against, contender)
+    contender = spec["contender"]
 
     def look(name: str, n: int) -> Interval | None:
+        against = other_problem(spec, name)
+        others = sizes(numbers, against, contender)
         other = others[-1] if others and spec.get("at") == "largest" else n
         top, bottom = seconds(numbers, name, n, contender), seconds(numbers, against, other, contender)
         return None if top is None or bottom is None else _quotient(top, bottom)
 
     return _by_size(spec, lambda name: sizes(numbers, name, contender), look)
+
+
+def other_problem(spec: Spec, name: str) -> str:
+    """Return the experiment that the quantity compares an experiment with."""
+    against: str | Mapping[str, str] = spec["against"]
+    return against if isinstance(against, str) else against[name]
 
 
 def mean_per_example(numbers: PaperNumbers, spec: Spec) -> list[Finding]:

@@ -93,6 +93,7 @@ def tally(count: Mapping[str, int]) -> str:
 class _Words(msgspec.Struct):
     """Parameters of quantities that have the same values in every kind."""
 
+    against: str | dict[str, str] = ""  # an experiment, or one for each
     at: Literal["each", "largest"] | int = "each"
     has: Literal["less", "more"] = "less"
     sizes: Literal["own"] = "own"
@@ -239,6 +240,9 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
         if name not in experiments:
             hint = did_you_mean(name, experiments)
             raise ValueError(f"quantity: experiments: unknown experiment '{name}'{hint}")
+    against = quantity.get("against", "")
+    if not isinstance(against, str) and (kind != "problem-ratio" or against.keys() != set(named)):
+        raise ValueError("quantity: against: one experiment expected, or for a problem-ratio one for each")
     if (claim.relation == "between") != (len(claim.bound) == 2):
         numbers = "one number" if len(claim.bound) == 2 else "two numbers"
         raise ValueError(f"rule: {claim.relation}: {numbers} expected")

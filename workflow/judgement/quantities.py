@@ -6,7 +6,7 @@ A `Finding` without a number carries the reason.
 Common parameters: ``experiments`` (a list of names), and for quantities by size ``at``: ``each`` (default),
 ``largest`` (the largest size at which everything needed was measured) or one size. ``from`` omits smaller
 sizes. Ratios and comparisons with printed counts use the paper's own sizes only. Exponents are fitted to all
-sizes; ``sizes: own``, for first rules that were revised, fits them to the paper's own.
+sizes. ``sizes: own`` leaves those between the paper's out: of an agreement, and of first rules on exponents.
 """
 
 from __future__ import annotations
@@ -197,19 +197,20 @@ def agreement(results: Results, spec: Spec) -> list[Finding]:
         scale = max(abs(a), abs(b))
         return Interval.exact(abs(a - b) / scale if scale else 0.0)
 
-    return _by_size(results, spec, spec["contenders"], look)
+    return _by_size(results, spec, spec["contenders"], look, own=spec.get("sizes") == "own")
 
 
 def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
     """Ratio of the seconds of one ``contender`` on an experiment to those on the experiment ``against``.
 
+    ``against`` is one experiment for all, or names one for each.
     The sizes are equal, or with ``at: largest`` the largest of each. The problems run in different processes,
     so the interval is that of the quotient of two independent medians. One run or two have the scatter of the
     repeats of all contenders on their problem. The interval is open at one end if all runs of a problem are
     flagged. Both need the same hardware and protocol of timing. ``of: iterations`` is exact.
     """
     quantity = spec.get("of", CPU)
-    against, contender, largest = spec["against"], spec["contender"], spec.get("at") == "largest"
+    contender, largest = spec["contender"], spec.get("at") == "largest"
 
     def median(name: str, group: Group) -> Interval | None:
         values = group.values(quantity)
@@ -219,6 +220,7 @@ def problem_ratio(results: Results, spec: Spec) -> list[Finding]:
         return ratio_interval(values, [1.0] * len(values), scatter)
 
     def look(name: str, row: SizeRow) -> Interval | str:
+        against = printed.other_problem(spec, name)
         if against not in results.paper.experiments:
             return f"{against} is not part of the {results.scale} scale"
         n = results.largest_solved(against, contender) if largest else row.n
@@ -316,7 +318,7 @@ CLAIM_QUANTITIES: dict[str, ClaimQuantity] = {
     "value": ClaimQuantity(
         value, {"of", "contenders"}, {"per", "at", "from", "zeros"}, timed=False, printed=printed.values
     ),
-    "agreement": ClaimQuantity(agreement, {"of", "contenders"}, {"at", "from"}, timed=False),
+    "agreement": ClaimQuantity(agreement, {"of", "contenders"}, {"at", "from", "sizes"}, timed=False),
     "limit-pattern": ClaimQuantity(limit_pattern, {"contender"}, {"at", "from"}, timed=False),
     "significant": ClaimQuantity(
         permutations.significant,

@@ -170,6 +170,7 @@ SUPPORT = {"kind": "support-vectors", "contender": "smo", "which": "total", **ON
 SHARE = {"kind": "significant", "contenders": ["smo"], "of": "iterations", "table": "t", **ON_ADULT}
 COUNT = {"kind": "printed-counts", "contender": "smo", "table": "t", **ON_ADULT}
 VALUE = {"kind": "value", "contenders": ["smo"], "of": "iterations", **ON_ADULT}
+PROBLEMS = {"kind": "problem-ratio", "contender": "smo", **ON_ADULT}
 
 WRONG = (
     ({"rule": {"atleast": 1}}, "claim 1 'one': rule: must be one of at-least, at-most"),
@@ -186,6 +187,8 @@ WRONG = (
     ({"quantity": {**SHARE, "has": "fewer"}}, "quantity: has: must be one of less, more, not 'fewer'"),
     ({"quantity": {**COUNT, "which": "svs"}}, "which: one of support_vectors, bounded_support_vectors exp"),
     ({"quantity": {**VALUE, "zeros": "leave out"}}, "quantity: zeros: must be one of left out, not"),
+    ({"quantity": {**ENTRY["quantity"], "against": {"adult-linear": "web"}}}, "against: one experiment expe"),
+    ({"quantity": {**PROBLEMS, "against": {"web-linear": "adult-linear"}}}, "or for a problem-ratio one for"),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
     ({"over": "some"}, "over: must be one of all, any, most, nearly-all, together, not 'some'"),
     ({"over": "together", "rule": {"between": [1, 2]}}, "over: together: a sign test needs a one-sided rule"),
@@ -317,6 +320,17 @@ UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
         # At the largest of each 8.0 / 3.0.
         (
             {"kind": "problem-ratio", "contender": "smo", "against": "other", "at": "largest"},
+            {"between": (2.6, 2.75)},
+            HOLDS,
+        ),
+        (
+            {
+                "kind": "problem-ratio",
+                "contender": "smo",
+                "experiments": ["power", "written"],
+                "against": {"power": "other", "written": "power"},
+                "at": "largest",
+            },
             {"between": (2.6, 2.75)},
             HOLDS,
         ),
@@ -481,6 +495,7 @@ def test_one_solver_on_two_problems():
     assert same.interval.ends == pytest.approx((3.0 * math.exp(-half), 3.0 * math.exp(half)))
     assert same.n == 10
     assert larger.interval is None and "no measurement" in larger.reason
+    assert problem_ratio(results, {**spec, "against": {"slow": "fast"}}) == [same, larger]
     (last,) = problem_ratio(results, {**spec, "at": "largest"})
     assert last.interval.value == pytest.approx(4.5)
     absent = problem_ratio(results, {**spec, "against": "none"})
