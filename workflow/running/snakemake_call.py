@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -301,6 +302,8 @@ def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
         # Errors while Snakemake is being stopped are ignored.
         if not met:
             raise
+        # The interrupt itself, or an error while Snakemake is being stopped; the output goes to the log.
+        traceback.print_exc()
     finally:
         later.cancel()
         signal.signal(signal.SIGINT, before)
