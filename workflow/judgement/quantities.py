@@ -84,7 +84,9 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
             paper = round(known[0] - sum(known[1:]), 10)
         n = min(results.largest_solved(*fit) or 0 for fit in fits if fit[0] == name)
         noise = _noise(exponents, series, quantity)
-        findings.append(Finding(name, found, paper, name, n, noise=noise, halves=_halves(series)))
+        findings.append(
+            Finding(name, found, paper, name, n, fitted=True, noise=noise, halves=_halves(series))
+        )
     return findings
 
 
