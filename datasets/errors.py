@@ -12,8 +12,12 @@ class DataError(ValueError):
     """
 
 
-class UnknownLabel(DataError):
+class UnknownLabelError(DataError):
     """A label that is not among the expected ones."""
+
+
+class OneClassError(DataError):
+    """Data whose rows all have one label."""
 
 
 class StorageError(DataError):

@@ -11,7 +11,7 @@ import numpy as np
 from svmrepro.datasets.dataset import Dataset, ExampleSet
 from svmrepro.datasets.download.raw_files import Fetched, ensure_file, fetch_entry
 from svmrepro.datasets.encodings import encoded
-from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.errors import DataError, OneClassError
 from svmrepro.datasets.files import sha256_of
 from svmrepro.datasets.generators import generate, generator_key, is_whole
 from svmrepro.datasets.input_checks import did_you_mean
@@ -293,7 +293,7 @@ def _dataset(
         X.has_sorted_indices = True
     if np.all(y == y[0]):
         advice = "; put the rows into a random order" if name in _user_files else ""
-        raise DataError(f"{name}: n = {rows}: the first {rows} rows hold one class only{advice}")
+        raise OneClassError(f"{name}: n = {rows}: the first {rows} rows hold one class only{advice}")
     facts = {**provenance, "reader_version": READER_VERSION, "rows": drawn}
     facts |= {"n_requested": rows if n is None else int(n), "n_actual": rows}
     return Dataset(X=X, y=y, name=name, provenance=facts)

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.errors import DataError, UnknownLabelError
 from svmrepro.datasets.readers._parsing import brief
 from svmrepro.datasets.readers.libsvm import read_libsvm
 from svmrepro.datasets.readers.npz import read_npz
@@ -124,9 +124,9 @@ def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
         if part == "test":
             _check_order(entry)
         return read
-    except UnknownLabel as error:
+    except UnknownLabelError as error:
         column = "; the key 'label' names another column" if entry.form(part) == "csv" else ""
-        raise UnknownLabel(
+        raise UnknownLabelError(
             f"{error}; the key 'labels' maps others, such as {{0: -1, 1: 1}}{column}"
         ) from None
     except OSError as error:

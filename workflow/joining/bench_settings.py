@@ -18,7 +18,8 @@ import yaml
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets.download.raw_files import ensure_file
-from svmrepro.datasets.input_checks import did_you_mean
+from svmrepro.datasets.errors import OneClassError
+from svmrepro.datasets.input_checks import closest, did_you_mean
 from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
@@ -276,7 +277,7 @@ def known_set(name: str, rows: int | None) -> BenchData:
             n = GENERATED_ROWS if datasets.is_generated(name) else min(datasets.resolve_size(name), MOST_ROWS)
         n = datasets.resolve_size(name, n)
         for size in sizes_of(n)[:-1]:  # it may have a file of its own
-            with suppress(datasets.DataError):  # rows of one class only are not run
+            with suppress(OneClassError):  # such rows are not run
                 datasets.load(name, size, data_dir=DOWNLOADS)
         data = datasets.load(name, n, data_dir=DOWNLOADS)
     except datasets.DataError as error:
@@ -420,7 +421,7 @@ def check_own_solvers(bench: Bench) -> None:
             user.check_call(bench.options)
         except (ValueError, StepError) as error:
             known = [*SOLVERS, *user_functions.declared()]
-            suggestion = "" if ":" in name else did_you_mean(name, known).partition("; known")[0]
+            suggestion = "" if ":" in name else closest(name, known)
             said = one_line(error).removeprefix(f"solver {name!r}: ")
             raise StepError(f"--solver {name}: {said}{suggestion}") from error
 

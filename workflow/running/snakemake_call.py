@@ -78,7 +78,7 @@ def run(
 
 def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, commands: Iterable[str]) -> int:
     # Imported late: completion and help need none of it.
-    from svmrepro.datasets.input_checks import did_you_mean
+    from svmrepro.datasets.input_checks import closest
     from svmrepro.workflow.graph.plan import Plan, makes_files
     from svmrepro.workflow.running.engine_errors import explain, one_line_errors, translated
     from svmrepro.workflow.running.engine_options import check_options
@@ -125,7 +125,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     plan.check_mirror()
     for target in sorted(targets, key=lambda target: (target == goal, target)):
         if goal == "compare" and target not in plan.targets():
-            hint = did_you_mean(target, plan.config.papers).partition("; known")[0]
+            hint = closest(target, plan.config.papers)
             raise StepError(f"compare: {target!r} is not a folder, an archive or a paper{hint}")
         plan.check_target(target, commands)
         if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
