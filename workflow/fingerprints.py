@@ -161,7 +161,7 @@ def digest(value: object) -> str:
 
 
 def _hash(files: list[Path]) -> str:
-    digest = hashlib.sha256()
+    hashed = hashlib.sha256()
     for path in sorted(files):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+        hashed.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return hashed.hexdigest()[:16]

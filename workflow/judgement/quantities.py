@@ -143,8 +143,8 @@ def support_vectors(results: Results, spec: Spec) -> list[Finding]:
     kinds = SUPPORT_VECTORS[spec["which"]]
 
     def look(name: str, row: SizeRow) -> Interval | str:
-        printed = [results.numbers.support_vectors(name, row.n_paper, kind) for kind in kinds]
-        theirs = 0 if None in printed else sum(part or 0 for part in printed)
+        counts = [results.numbers.support_vectors(name, row.n_paper, kind) for kind in kinds]
+        theirs = 0 if None in counts else sum(part or 0 for part in counts)
         if not theirs:
             return "not a size of the paper"
         group = results.group(name, spec["contender"], row.n)
@@ -373,12 +373,12 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
         if until is None or not seconds:
             continue
         scatter = scatter_of_repeats(results.runs, results.experiment(name))
-        ratio = across_processes(ratio_interval([until], [seconds], scatter))
-        if ratio.low is None:
+        bound = across_processes(ratio_interval([until], [seconds], scatter))
+        if bound.low is None:
             return None
         if label == above:
-            return Interval(ratio.value, ratio.low, math.inf)
-        return Interval(1.0 / ratio.value, -math.inf, 1.0 / ratio.low)
+            return Interval(bound.value, bound.low, math.inf)
+        return Interval(1.0 / bound.value, -math.inf, 1.0 / bound.low)
     return None
 
 
