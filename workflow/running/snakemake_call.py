@@ -98,25 +98,12 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         named = {target for target in targets if _is_paper(target)}
         if named:
             layers.append(("the command line", {"papers": sorted(named)}))
-        targets = targets - named
+        targets -= named
         if goal == "compare" and (runs := sorted(filter(_is_run, targets))):
-            option = next((layer.get("against") for source, layer in layers if source == "--config"), None)
-            every = {_found(run, settings): run for run in [*runs, *([str(option)] if option else [])]}
-            if len(every) > 1:
-                words = " ".join(every.values())
-                raise StepError(f"compare: one other run is compared, not {len(every)}: {words}")
-            layers.append(("the command line", {"against": _found(runs[0], settings)}))
+            layers.append(_compare_layer(runs, layers, settings))
             targets -= set(runs)
         targets.add(goal)
-    if settings.report:
-        settings.report = callers_folder.output_path(settings.report)
-    if settings.directory:
-        settings.snakefile = Path(settings.snakefile).absolute()
-        settings.report = settings.report and settings.report.absolute()
-        folder = callers_folder.output_path(settings.directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        os.chdir(folder)
-        settings.directory = None
+    _enter_folder(settings)
     plan = Plan(layers)
     if more := {target for target in targets - {goal} if _is_paper(target)} - plan.config.papers.keys():
         # Papers that are not part of the scale may be requested all the same.
@@ -151,6 +138,19 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
             print(RunCost(plan).text())
         return 0 if ended else 1
     return _watched(plan, settings, parser, explained)
+
+
+def _enter_folder(settings: argparse.Namespace) -> None:
+    """Change to the folder of ``--directory``, if it is given, and make paths valid there."""
+    if settings.report:
+        settings.report = callers_folder.output_path(settings.report)
+    if settings.directory:
+        settings.snakefile = Path(settings.snakefile).absolute()
+        settings.report = settings.report and settings.report.absolute()
+        folder = callers_folder.output_path(settings.directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        os.chdir(folder)
+        settings.directory = None
 
 
 def _ended(settings: argparse.Namespace, parser: argparse.ArgumentParser, plan: Any) -> bool:
@@ -373,6 +373,16 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[Lay
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
     return layers
+
+
+def _compare_layer(runs: Sequence[str], layers: Iterable[Layer], settings: argparse.Namespace) -> Layer:
+    """Return the setting of the other run, which the command line must name only once."""
+    option = next((layer.get("against") for source, layer in layers if source == "--config"), None)
+    every = {_found(run, settings): run for run in [*runs, *([str(option)] if option else [])]}
+    if len(every) > 1:
+        words = " ".join(every.values())
+        raise StepError(f"compare: one other run is compared, not {len(every)}: {words}")
+    return "the command line", {"against": _found(runs[0], settings)}
 
 
 def _is_paper(word: str) -> bool:
