@@ -334,10 +334,9 @@ def fetch(
     if isinstance(entry, GeneratedEntry):
         return Fetched(name, {}, {})
     if isinstance(entry, UserEntry):
-        files_of = {part: entry.file(part) for part in ("train", "test")[: 1 + (entry.test is not None)]}
-        for part in files_of:
+        for part in entry.parts:
             read_own(entry, part)
-        return Fetched(name, {file.name: file for file in files_of.values()}, {})
+        return Fetched(name, {file.name: file for file in map(entry.file, entry.parts)}, {})
     return fetch_entry(entry, data_dir, mirror, network=network)
 
 

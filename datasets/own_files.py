@@ -64,11 +64,16 @@ class UserEntry:
         return self.format or _BY_SUFFIX.get(self.file(part).suffix.lower(), "libsvm")
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that it has a file of: "train", and "test" if there is a test set."""
+        return ("train",) if self.test is None else ("train", "test")
+
+    @property
     def rules(self) -> str:
         """Everything besides the content of a file that decides its arrays, for content keys."""
         signs = sorted((_told(given), sign) for given, sign in self.labels.items())
         told = f"labels={','.join(f'{given}:{sign:+g}' for given, sign in signs)};features={self.features}"
-        for form in dict.fromkeys(self.form(part) for part in ("train", *["test"] * (self.test is not None))):
+        for form in dict.fromkeys(map(self.form, self.parts)):
             if form != "libsvm":  # so that the keys of LIBSVM files are what they were
                 told += f";format={form}" + (f";label={self.label}" if form == "csv" else "")
         return told
@@ -105,8 +110,8 @@ def check_entry(entry: UserEntry) -> None:
     if set(entry.labels.values()) != {-1.0, 1.0}:
         raise DataError("labels: must give -1 to some labels and +1 to the others, such as {0: -1, 1: 1}")
     texts = [label for label in entry.labels if isinstance(label, str)]
-    tested = entry.test is not None and len(texts) == len(entry.labels)
-    if texts and any(entry.form(part) != "csv" for part in ("train", "test")[: 1 + tested]):
+    parts = entry.parts if len(texts) == len(entry.labels) else ("train",)
+    if texts and any(entry.form(part) != "csv" for part in parts):
         raise DataError(f"labels: {texts[0]!r} is a text; only tables have such labels")
 
 

@@ -251,7 +251,8 @@ def answers_to(targets: Iterable[str], folder: Path) -> str:
 
 def _log_hint(plan: Any, output: Path) -> str:
     files = plan.workflow.logger_manager.get_logfile() if plan.workflow is not None else []
-    return " and ".join([f"all messages are in {output}", *(str(_shown(Path(file))) for file in files)])
+    logs = [str(paths.relative(Path(file))) for file in files]
+    return " and ".join([f"all messages are in {output}", *logs])
 
 
 def _explain_termination(say: Callable[[str], None], met: list[int], terminate: Callable[[], None]) -> None:
@@ -299,7 +300,6 @@ def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
     try:
         yield met
     except (Exception, KeyboardInterrupt):
-        # Errors while Snakemake is being stopped are ignored.
         if not met:
             raise
         # The interrupt itself, or an error while Snakemake is being stopped; the output goes to the log.
@@ -413,7 +413,8 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
     if "--snakefile" not in words:
         # An installed package has no Snakefile above its folders.
         file = ROOT / "Snakefile"
-        own += ["--snakefile", str(_shown(file if file.is_file() else ROOT / "workflow" / "Snakefile"))]
+        file = file if file.is_file() else ROOT / "workflow" / "Snakefile"
+        own += ["--snakefile", str(paths.relative(file))]
     if "--workflow-profile" not in words:
         own += ["--workflow-profile", str(ROOT / "profiles" / "default")]
     said = io.StringIO()
@@ -439,8 +440,3 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
     if settings.cores is not None and settings.cores < 1:
         raise StepError(f"--cores: must be positive, not {settings.cores}")  # Snakemake would wait for ever
     return parser, settings
-
-
-def _shown(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
