@@ -89,7 +89,7 @@ def _check_function(spec: ModuleSpec, inner: Iterable[str], function: str) -> No
 
 @cache
 def package_of(solver: str) -> str | None:
-    """Return name and version of the package that contains a solver, which is named as above.
+    """Return name and version of the package that contains a solver, named as for `solver_fingerprint`.
 
     None for a solver of this project, a module outside any package, and a package that is not installed.
     """

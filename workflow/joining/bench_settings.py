@@ -24,6 +24,7 @@ from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import as_called, callers_folder, config_dir
+from svmrepro.workflow.configuration.model import BENCH
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError, one_line
@@ -32,7 +33,7 @@ from svmrepro.workflow.fingerprints import solver_fingerprint
 from svmrepro.workflow.joining.bench_folder import MARK, data_line
 from svmrepro.workflow.number_text import plural
 
-PAPER = "bench"
+PAPER = BENCH
 """Name of a bench as a paper."""
 
 GENERATED = ("twonorm-generated", "ringnorm-generated", "chess-board")
@@ -436,15 +437,11 @@ def sizes_of(rows: int) -> list[int]:
 
 def _caption(bench: Bench, data: Sequence[BenchData]) -> str:
     """Describe the problems: rows, kernel and parameters."""
-    rows = [
-        f"{each.title}: {each.rows:,}"
-        + (
-            f" of {each.of:,} rows" + ", drawn at random" * (each.own is not None)
-            if each.rows < each.of
-            else " rows"
-        )
-        for each in data
-    ]
+    rows = []
+    for each in data:
+        drawn = ", drawn at random" if each.own is not None else ""
+        share = f" of {each.of:,} rows{drawn}" if each.rows < each.of else " rows"
+        rows.append(f"{each.title}: {each.rows:,}{share}")
     kernels = dict.fromkeys(
         " ".join(
             [

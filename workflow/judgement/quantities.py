@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from statistics import median_high
 from typing import NamedTuple
 
 from svmrepro.workflow.analysis.fits import (
@@ -172,7 +173,8 @@ def value(results: Results, spec: Spec) -> list[Finding]:
                 values.append(top / bottom)
         if not values:
             return f"no run reports {spec['of']}" + (" above 0" if unseen else "")
-        return Interval(sorted(values)[len(values) // 2], min(values), max(values))
+        # One of the values, not the mean of two: a count stays whole.
+        return Interval(median_high(values), min(values), max(values))
 
     return [
         finding
