@@ -12,8 +12,12 @@ class DataError(ValueError):
     """
 
 
-class UnknownLabel(DataError):
+class UnknownLabelError(DataError):
     """A label that is not among the expected ones."""
+
+
+class OneClassError(DataError):
+    """Data whose rows all have one label."""
 
 
 class StorageError(DataError):
@@ -51,3 +55,8 @@ class SourceError(Exception):
 
 class UnfinishedError(SourceError):
     """A download ended early; another attempt goes on from the bytes that have arrived."""
+
+
+def short_reason(error: BaseException) -> str:
+    """Return the text of an error of a library, on one line and cut; if it has none, the error's type."""
+    return " ".join(str(error).split())[:160] or type(error).__name__

@@ -213,18 +213,21 @@ def _complaint(what: str, value: Any, kind: Any) -> str:
         return f"{shown(value)} {_SAYINGS.get(ast.literal_eval(regex[1]), 'does not have the required form')}"
     if what.startswith("Invalid enum value"):
         known = [str(word) for each in _alternatives(kind) for word in get_args(each)]
-        hint = did_you_mean(value, known).partition("; known")[0]
-        return f"must be one of {', '.join(known)}, not {shown(value)}{hint}"
+        return f"must be one of {', '.join(known)}, not {shown(value)}{closest(value, known)}"
     return what
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """Suggest the known word closest to a mistyped one; if none is similar, list up to 30 known words."""
     names = sorted(map(str, known))
-    close = difflib.get_close_matches(str(word)[:100], names, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; known: {', '.join(names)}" if 0 < len(names) <= 30 else ""
+    listed = f"; known: {', '.join(names)}" if 0 < len(names) <= 30 else ""
+    return closest(word, names) or listed
+
+
+def closest(word: object, known: Iterable[object]) -> str:
+    """Suggest the known word closest to a mistyped one; "" if none is similar."""
+    close = difflib.get_close_matches(str(word)[:100], sorted(map(str, known)), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def shown(value: object) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from svmrepro.datasets.dataset import Dataset, ExampleSet
 from svmrepro.datasets.download.raw_files import Fetched, ensure_file, fetch_entry
 from svmrepro.datasets.encodings import encoded
-from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.errors import DataError, OneClassError
 from svmrepro.datasets.files import sha256_of
 from svmrepro.datasets.generators import generate, generator_key, is_whole
 from svmrepro.datasets.input_checks import did_you_mean
@@ -237,34 +237,35 @@ def load(
     entry = describe(name)
     if encoding is not None and part != "train":
         raise DataError(f"{name}: encodings are made from training rows; there are none of the test part")
-    said = {} if encoding is None else {"encoding": encoding}
+    encoding_fact = {} if encoding is None else {"encoding": encoding}
     if isinstance(entry, GeneratedEntry):
         if part != "train":
             raise DataError(f"{name}: a generated set has no test part; take another seed")
         made = generate(entry.generator, resolve_size(name, n), seed, name=name, positives=entry.positives)
-        facts = {**made.provenance, **said}
-        return replace(made, X=encoded(made, encoding).X, provenance=facts)
+        provenance = {**made.provenance, **encoding_fact}
+        return replace(made, X=encoded(made, encoding).X, provenance=provenance)
+    origins: dict[str, object]
     if isinstance(entry, UserEntry):
         file = entry.file(part)
         rows = _own_rows(entry, n, part)
         own = encoded(read_own(entry, part), encoding)
         # Later calls share the arrays of `read_own`.
         own = ExampleSet(X=own.X[:rows].copy(), y=own.y[:rows].copy())
-        facts = {"files": [file.name], "sha256": sha256_of(file), "origin": "a user's file", **said}
-        return _dataset(entry.name, own, rows, n, "the first n rows of the file", facts)
+        origins = {"files": [file.name], "sha256": sha256_of(file), "origin": "a user's file"}
+        return _dataset(entry.name, own, rows, n, "the first n rows of the file", origins | encoding_fact)
 
     subset, rows = _part(entry, n, part)
     stored = {file: ensure_file(entry, file, data_dir, mirror, download=download) for file in subset.files}
     data = encoded(read_stored(entry, subset, stored, data_dir), encoding)
-    drawn = f"all rows of {subset.name}" if rows == subset.rows else f"the first {rows} rows of {subset.name}"
+    which = f"all rows of {subset.name}" if rows == subset.rows else f"the first {rows} rows of {subset.name}"
     if part == "train" and rows < subset.rows and entry.subset_seed is not None:
         data, more = _drawn(entry, subset, data, rows, entry.subset_seed)
-        drawn = f"{rows} rows of {subset.name}, {more}" if entry.subsets_apart else f"{drawn} {more}"
-    origins: dict[str, object] = {"files": [*stored]}
+        which = f"{rows} rows of {subset.name}, {more}" if entry.subsets_apart else f"{which} {more}"
+    origins = {"files": [*stored]}
     for fact in ("sha256", "origin"):
         values = [getattr(file, fact) for file in stored.values()]
         origins[fact] = values if len(values) > 1 else values[0]
-    return _dataset(name, data, rows, n, drawn, origins | said)
+    return _dataset(name, data, rows, n, which, origins | encoding_fact)
 
 
 def _drawn(
@@ -284,7 +285,7 @@ def _drawn(
 
 
 def _dataset(
-    name: str, data: ExampleSet, rows: int, n: int | None, drawn: str, provenance: Mapping[str, object]
+    name: str, data: ExampleSet, rows: int, n: int | None, which: str, provenance: Mapping[str, object]
 ) -> Dataset:
     X, y = data.X, data.y
     if rows < len(y):
@@ -293,8 +294,8 @@ def _dataset(
         X.has_sorted_indices = True
     if np.all(y == y[0]):
         advice = "; put the rows into a random order" if name in _user_files else ""
-        raise DataError(f"{name}: n = {rows}: the first {rows} rows hold one class only{advice}")
-    facts = {**provenance, "reader_version": READER_VERSION, "rows": drawn}
+        raise OneClassError(f"{name}: n = {rows}: the first {rows} rows hold one class only{advice}")
+    facts = {**provenance, "reader_version": READER_VERSION, "rows": which}
     facts |= {"n_requested": rows if n is None else int(n), "n_actual": rows}
     return Dataset(X=X, y=y, name=name, provenance=facts)
 
@@ -334,10 +335,9 @@ def fetch(
     if isinstance(entry, GeneratedEntry):
         return Fetched(name, {}, {})
     if isinstance(entry, UserEntry):
-        files_of = {part: entry.file(part) for part in ("train", "test")[: 1 + (entry.test is not None)]}
-        for part in files_of:
+        for part in entry.parts:
             read_own(entry, part)
-        return Fetched(name, {file.name: file for file in files_of.values()}, {})
+        return Fetched(name, {file.name: file for file in map(entry.file, entry.parts)}, {})
     return fetch_entry(entry, data_dir, mirror, network=network)
 
 
@@ -347,8 +347,9 @@ def content_key(
     """Identify the arrays that :func:`load` returns.
 
     No data are needed on disk, because checksums come from the registry; only a user's own file is read, for
-    its SHA-256. For a file with several accepted forms the key contains the first one. Two forms may order
-    the same rows differently; the provenance of the loaded data says which form was read.
+    its SHA-256. The key is that of the set's own encoding. For a file with several accepted forms it contains
+    the first one. Two forms may order the same rows differently; the provenance of the loaded data says which
+    form was read.
 
     Parameters
     ----------
@@ -358,7 +359,7 @@ def content_key(
     Returns
     -------
     str
-        It changes whenever the arrays change.
+        It changes whenever the arrays change, in the set's own encoding and from each file's first form.
 
     Raises
     ------
@@ -381,7 +382,8 @@ def content_key(
         what = _files_key(entry, subset)
         if part == "train" and entry.subset_seed is not None and rows < subset.rows:
             what += f";subset_seed={entry.subset_seed}"
-    what += ";part=test" * (part == "test")
+    if part == "test":
+        what += ";part=test"
     return f"{what};reader={READER_VERSION};n={rows}"
 
 

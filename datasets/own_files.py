@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from svmrepro.datasets.dataset import ExampleSet
-from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.errors import DataError, UnknownLabelError
 from svmrepro.datasets.readers._parsing import brief
 from svmrepro.datasets.readers.libsvm import read_libsvm
 from svmrepro.datasets.readers.npz import read_npz
@@ -64,11 +64,16 @@ class UserEntry:
         return self.format or _BY_SUFFIX.get(self.file(part).suffix.lower(), "libsvm")
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that it has a file of: "train", and "test" if there is a test set."""
+        return ("train",) if self.test is None else ("train", "test")
+
+    @property
     def rules(self) -> str:
         """Everything besides the content of a file that decides its arrays, for content keys."""
         signs = sorted((_told(given), sign) for given, sign in self.labels.items())
         told = f"labels={','.join(f'{given}:{sign:+g}' for given, sign in signs)};features={self.features}"
-        for form in dict.fromkeys(self.form(part) for part in ("train", *["test"] * (self.test is not None))):
+        for form in dict.fromkeys(map(self.form, self.parts)):
             if form != "libsvm":  # so that the keys of LIBSVM files are what they were
                 told += f";format={form}" + (f";label={self.label}" if form == "csv" else "")
         return told
@@ -105,8 +110,8 @@ def check_entry(entry: UserEntry) -> None:
     if set(entry.labels.values()) != {-1.0, 1.0}:
         raise DataError("labels: must give -1 to some labels and +1 to the others, such as {0: -1, 1: 1}")
     texts = [label for label in entry.labels if isinstance(label, str)]
-    tested = entry.test is not None and len(texts) == len(entry.labels)
-    if texts and any(entry.form(part) != "csv" for part in ("train", "test")[: 1 + tested]):
+    parts = entry.parts if len(texts) == len(entry.labels) else ("train",)
+    if texts and any(entry.form(part) != "csv" for part in parts):
         raise DataError(f"labels: {texts[0]!r} is a text; only tables have such labels")
 
 
@@ -124,9 +129,9 @@ def read_own(entry: UserEntry, part: str = "train") -> ExampleSet:
         if part == "test":
             _check_order(entry)
         return read
-    except UnknownLabel as error:
+    except UnknownLabelError as error:
         column = "; the key 'label' names another column" if entry.form(part) == "csv" else ""
-        raise UnknownLabel(
+        raise UnknownLabelError(
             f"{error}; the key 'labels' maps others, such as {{0: -1, 1: 1}}{column}"
         ) from None
     except OSError as error:

@@ -89,7 +89,7 @@ def _check_function(spec: ModuleSpec, inner: Iterable[str], function: str) -> No
 
 @cache
 def package_of(solver: str) -> str | None:
-    """Return name and version of the package that contains a solver, which is named as above.
+    """Return name and version of the package that contains a solver, named as for `solver_fingerprint`.
 
     None for a solver of this project, a module outside any package, and a package that is not installed.
     """
@@ -161,7 +161,7 @@ def digest(value: object) -> str:
 
 
 def _hash(files: list[Path]) -> str:
-    digest = hashlib.sha256()
+    hashed = hashlib.sha256()
     for path in sorted(files):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+        hashed.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return hashed.hexdigest()[:16]

@@ -24,8 +24,9 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from svmrepro.datasets.download._verification import looks_like_html
-from svmrepro.datasets.errors import SourceError, UnfinishedError
+from svmrepro.datasets.errors import SourceError, UnfinishedError, short_reason
 from svmrepro.datasets.files import storage_errors
+from urllib3.exceptions import ReadTimeoutError
 
 CHUNK = 8192
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -44,7 +45,7 @@ class Limits:
     # above the limit of ``silence`` could run for days.
     grace: float = 60.0
     pace: float = 8192.0
-    attempts: int = 4  # consecutive attempts that may fail without receiving a byte
+    attempts: int = 4  # consecutive attempts that may fail; one that receives bytes counts as the first
     silences: int = 2  # attempts that may end in a silence: waiting costs most
     connections: int = 100  # attempts in all, for a server that closes the connection after every few bytes
     back_off: float = 0.5  # pause before the second attempt; doubled before each further one
@@ -132,7 +133,7 @@ class _Transfer:
                 return
             if isinstance(item, bytes):
                 yield item
-            elif isinstance(item, requests.Timeout | TimeoutError) or "timed out" in str(item):
+            elif isinstance(item, requests.Timeout | TimeoutError | ReadTimeoutError):
                 raise _SilentError(f"stalled: nothing came for {self._limits.silence:g} s")
             else:
                 assert isinstance(item, Exception)
@@ -148,8 +149,7 @@ def _classify(error: Exception) -> Exception:
         cause = cause.__cause__ or cause.__context__
     # The innermost error of the system is the most specific.
     system = [each.strerror for each in causes if isinstance(each, OSError) and each.strerror]
-    text = " ".join(str(causes[-1]).split())[:160] or type(causes[-1]).__name__
-    innermost = system[-1] if system else text
+    innermost = system[-1] if system else short_reason(causes[-1])
     for kind, make, reason in _REASONS:
         if any(isinstance(each, kind) for each in causes):
             return make(reason.format(innermost))

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
-from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.errors import DataError, short_reason
 from svmrepro.datasets.readers._parsing import brief, map_labels, refuse_one_class
 
 FIELDS: Final = ("x", "t", "train", "test")
@@ -56,8 +56,7 @@ def _structure(path: str | Path, variable: str) -> Mapping[str, npt.NDArray[Any]
     try:
         value = loadmat(content, variable_names=[variable]).get(variable)
     except Exception as error:  # on damaged bytes the parser may raise any error
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        raise DataError(f"{path}: not a readable MATLAB file: {reason}") from error
+        raise DataError(f"{path}: not a readable MATLAB file: {short_reason(error)}") from error
     if value is None:
         raise DataError(f"{path}: it holds no variable {variable!r}")
     if not isinstance(value, np.ndarray) or value.size != 1 or value.dtype.names is None:

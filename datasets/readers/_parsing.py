@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 from svmrepro.datasets.dataset import FloatArray
-from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.errors import OneClassError, UnknownLabelError
 from svmrepro.datasets.registry import Label
 
 Sign = TypeVar("Sign", float, float | None)
@@ -63,7 +63,7 @@ def map_labels(
         row = int(unknown[0])
         expected = " or ".join(brief(label) for label in sorted(labels))
         number = row + 1 if numbers is None else numbers[row]
-        raise UnknownLabel(f"{where}{number}: {what} {brief(given[row])} where {expected} was expected")
+        raise UnknownLabelError(f"{where}{number}: {what} {brief(given[row])} where {expected} was expected")
     return y
 
 
@@ -74,13 +74,13 @@ def sign_of(text: str, labels: Mapping[Label, Sign]) -> Sign:
     if VALUE.fullmatch(text.encode()) and float(text) in labels:
         return labels[float(text)]
     expected = " or ".join(label if isinstance(label, str) else brief(label) for label in labels)
-    raise UnknownLabel(f"label {show(text.encode())} where {expected} was expected")
+    raise UnknownLabelError(f"label {show(text.encode())} where {expected} was expected")
 
 
 def refuse_one_class(y: FloatArray, where: str, what: str) -> None:
-    """Raise a DataError if only one class occurs; ``what`` tells what all examples have."""
+    """Raise a OneClassError if only one class occurs; ``what`` tells what all examples have."""
     if np.all(y == y[0]):
-        raise DataError(f"{where}: one class only: every example has the {what}")
+        raise OneClassError(f"{where}: one class only: every example has the {what}")
 
 
 def complain_of_number(token: bytes, what: str) -> str | None:

@@ -73,6 +73,9 @@ def read_libsvm(
 def write_libsvm(path: str | Path, X: FloatArray | sparse.csr_matrix, y: FloatArray) -> None:
     """Write a LIBSVM file that :func:`read_libsvm` reads back bit for bit.
 
+    The format does not store the number of columns. If the last ones hold zeros only, give ``features`` when
+    reading.
+
     Parameters
     ----------
     path
@@ -81,20 +84,28 @@ def write_libsvm(path: str | Path, X: FloatArray | sparse.csr_matrix, y: FloatAr
         Examples. Values are written with the shortest decimals that read back as the same double; zeros are
         omitted.
     y : (n,)
-        Labels.
+        Labels, written as exactly as the values.
 
     Raises
     ------
     DataError
-        A value is not finite or beyond 1e150 in size.
+        A value is not finite or beyond 1e150 in size, a label is not finite, or there are not as many labels
+        as examples.
     """
     rows = sparse.csr_matrix(X)
     rows.sum_duplicates()
+    if len(y) != rows.shape[0]:
+        raise DataError(f"{path}: {len(y)} labels for {rows.shape[0]} examples")
+    if not np.isfinite(y).all():
+        raise DataError(f"{path}: a label is not finite")
     if not (np.abs(rows.data) <= LARGEST).all():
         raise DataError(f"{path}: a value is not finite or beyond {LARGEST:g}: squares would overflow")
     with Path(path).open("w", encoding="ascii") as stream:
         for i, label in enumerate(y):
             part = slice(rows.indptr[i], rows.indptr[i + 1])
             pairs = zip(rows.indices[part], rows.data[part], strict=True)
-            text = [f"{label:+g}", *(f"{j + 1}:{brief(v)}" for j, v in pairs if v != 0.0)]
+            text = [
+                f"{'+' if label > 0 else ''}{brief(label)}",
+                *(f"{j + 1}:{brief(v)}" for j, v in pairs if v != 0.0),
+            ]
             stream.write(" ".join(text) + "\n")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
-from svmrepro.datasets.errors import DataError
+from svmrepro.datasets.errors import DataError, short_reason
 from svmrepro.datasets.readers._parsing import LARGEST, map_labels, refuse_one_class
 
 _SPARSE: Final = ("data", "indices", "indptr", "shape")
@@ -68,8 +68,7 @@ def _arrays(path: str | Path) -> tuple[Arrays, list[str]]:
                 read = {name: stored[name] for name in ("X", "y", *_SPARSE, "format") if name in stored}
                 return read, stored.files
         except Exception as error:  # damaged files raise errors of zipfile, zlib, NumPy or Python's tokenizer
-            told = " ".join(str(error).split())[:120] or type(error).__name__
-            raise DataError(f"{path}: is not an NPZ file of numbers: {told}") from None
+            raise DataError(f"{path}: is not an NPZ file of numbers: {short_reason(error)}") from None
 
 
 def _numbers(path: str | Path, name: str, array: npt.NDArray[Any], dimensions: int) -> FloatArray:
@@ -99,7 +98,7 @@ def _csr(path: str | Path, arrays: Arrays) -> sparse.csr_matrix:
         X = sparse.csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=shape)
         X.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise DataError(f"{path}: is not a CSR matrix: {' '.join(str(error).split())[:120]}") from None
+        raise DataError(f"{path}: is not a CSR matrix: {short_reason(error)}") from None
     if not X.has_canonical_format:
         X.sum_duplicates()
         if (np.abs(X.data) > LARGEST).any():

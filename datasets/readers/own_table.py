@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from svmrepro.datasets.dataset import ExampleSet, FloatArray
-from svmrepro.datasets.errors import DataError, UnknownLabel
+from svmrepro.datasets.errors import DataError, UnknownLabelError
 from svmrepro.datasets.readers._parsing import (
     LARGEST,
     NUMBER,
@@ -90,8 +90,8 @@ def read_table(
         try:
             signs.append(sign_of(fields[place], labels))
             rows.append(_values(fields, place, header))
-        except UnknownLabel as error:
-            raise UnknownLabel(f"{path}:{number}: {error}") from None
+        except UnknownLabelError as error:
+            raise UnknownLabelError(f"{path}:{number}: {error}") from None
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
     if not rows:

@@ -21,7 +21,7 @@ from svmrepro.workflow.configuration import ROOT, callers_folder
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement import channel
 from svmrepro.workflow.running.run_progress import RunProgress
-from svmrepro.workflow.running.snakemake_call import STOPPED, answers_to
+from svmrepro.workflow.running.snakemake_call import STOPPED, _interrupts, answers_to
 
 TABLE = "timing-noise-linear"
 RUN = ("run", TABLE, "--configfile", "quick.yaml")
@@ -193,6 +193,14 @@ def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for
     lines = journal_lines(tmp_path)
     assert len({(line["n"], line["repeat"]) for line in lines}) == len(lines) == 9
     assert len({line["run_id"] for line in lines}) == 4
+
+
+def test_an_error_while_a_run_is_being_stopped_is_logged(capfd):
+    with _interrupts(lambda: None) as met:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ValueError("lost")
+    assert met == [signal.SIGINT] and "ValueError: lost" in capfd.readouterr().err
 
 
 def test_a_run_that_waited_tells_its_own_errors_only(tmp_path):

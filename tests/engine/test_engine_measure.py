@@ -410,6 +410,14 @@ def test_kept_memory_counts_in_each_run():
     assert len(lines) == 3 and all(60 < line["peak_memory_bytes"] / 2**20 < 80 for line in lines)
 
 
+def test_an_old_peak_that_cannot_be_reset_is_not_reported(monkeypatch):
+    monkeypatch.setattr(meter, "_reset_peak", lambda: False)  # as on systems other than Linux
+    assert b"x" * (64 << 20)
+    with meter.Meter() as measured:
+        pass
+    assert measured.peak_memory_bytes is None
+
+
 def test_meter_sees_other_processes():
     def stretch():
         with meter.Meter() as measured:

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from support import ran, rows_of
 from svmrepro import datasets
+from svmrepro.datasets.errors import OneClassError
 from svmrepro.solvers import SOLVERS, conformance
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands import bench as bench_command
@@ -421,6 +422,22 @@ def test_the_files_of_all_sizes_and_of_the_test_set_are_fetched(monkeypatch):
     assert not found.tested and "host: no network" in found.untested
     monkeypatch.setattr(datasets, "load", refuse)
     with pytest.raises(StepError, match="host: no network; the same command tries again"):
+        bench_settings.known_set("adult", 4000)
+
+
+def test_smaller_sizes_may_hold_one_class_but_have_no_other_fault(monkeypatch):
+    faults = {500: OneClassError("adult: n = 500: the first 500 rows hold one class only")}
+
+    def load(name, n, data_dir):
+        if n in faults:
+            raise faults[n]
+        return SimpleNamespace(X=np.eye(2))
+
+    monkeypatch.setattr(datasets, "load", load)
+    monkeypatch.setattr(bench_settings, "ensure_file", lambda *_: None)
+    assert bench_settings.known_set("adult", 4000).rows == 4000
+    faults[1000] = datasets.StorageError("data: no space left on device")
+    with pytest.raises(StepError, match="no space left on device"):
         bench_settings.known_set("adult", 4000)
 
 

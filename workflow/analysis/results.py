@@ -209,8 +209,9 @@ class Results:
         Other hardware, mixed versions of solvers, missing data and missing packages follow, if there are any.
         """
         measured = [run for run in self.runs.runs if run.number("cpu_seconds") is not None]
-        # A bench has no other scale.
-        parts = [self.paper.title, *[f"{self.scale} scale"] * (self.paper.name != "bench")]
+        parts = [self.paper.title]
+        if not self.paper.is_bench:
+            parts.append(f"{self.scale} scale")
         if measured:
             parts.append(f"last measured {max(run.fields.get('time', '') for run in measured)[:10]}")
             models = Counter(model for run in measured if (model := run.fields.get("machine.cpu")))
@@ -242,8 +243,11 @@ class Results:
     def _shared(self) -> str:
         """Name the conditions that select the runs whose seconds count; "" if all runs share them."""
         solved = [run for run in self.runs.runs if run.solved]
-        shared = ["on one kind of hardware"] * (len({run.hardware for run in solved}) > 1)
-        shared += ["by one timing protocol"] * (len({run.protocol for run in solved}) > 1)
+        shared = []
+        if len({run.hardware for run in solved}) > 1:
+            shared.append("on one kind of hardware")
+        if len({run.protocol for run in solved}) > 1:
+            shared.append("by one timing protocol")
         return " and ".join(shared)
 
     def _noise(self, measured: Sequence[MeasuredRun]) -> list[str]:

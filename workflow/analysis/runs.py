@@ -345,7 +345,8 @@ class Runs:
         for run in self.runs:
             if run.solved or run.status == "time_limit":
                 places = found.setdefault(run.experiment, {}).setdefault(run.conditions, [])
-                places += [(run.n, run.point)] * run.solved
+                if run.solved:
+                    places.append((run.n, run.point))
         return {
             name: max(kinds, key=lambda kind: (len(set(kinds[kind])), len(kinds[kind])))
             for name, kinds in found.items()

@@ -22,14 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.commands import checkout
-    from svmrepro.workflow.configuration import callers_folder, home
+    from svmrepro.workflow.configuration import callers_folder, home, paths
     from svmrepro.workflow.joining import skeleton_writer
 
     if given.kind != "solver":  # whose files are all in a folder of its own
         checkout.require("pyproject.toml")
     here = callers_folder.folder()
     for path in skeleton_writer.write(given.kind, given.name, home()):
-        print(f"wrote {path.relative_to(here) if path.is_relative_to(here) else path}")
+        print(f"wrote {paths.relative(path, here)}")
     where = "" if here == home().resolve() else f", in {home()}"
     print(f"\nIt works as it is; change it piece by piece. Next{where}:")
     for line in skeleton_writer.next_commands(given.kind, given.name):

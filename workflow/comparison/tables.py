@@ -143,11 +143,11 @@ def _tallies(pair: PairedRuns, paper: str) -> dict[Column, int]:
     group = "rows: counts and objectives"
     rows = Counter(row.verdict for row in pair.rows if row.key[0] == paper)
     only_here, only_there = (sum(key[0] == paper for key in keys) for keys in pair.alone)
-    claims = Counter(claim_change(*both) for (name, _), both in pair.claims.items() if name == paper)
-    exponents = Counter(
+    changes = Counter(claim_change(*both) for (name, _), both in pair.claims.items() if name == paper)
+    slopes = Counter(
         _compatible(_difference(*both)) for key, both in pair.exponents.items() if key[0] == paper
     )
-    ratios = Counter(
+    quotients = Counter(
         _compatible(here.over(there), at=1.0)
         for key, (here, there) in pair.ratios.items()
         if key[0] == paper and key[-1] == CPU
@@ -159,12 +159,12 @@ def _tallies(pair: PairedRuns, paper: str) -> dict[Column, int]:
         },
         Column("only_here", "only here", group=group): only_here,
         Column("only_there", "only there", group=group): only_there,
-        Column("claims_same", UNCHANGED, group="verdicts"): claims[UNCHANGED],
-        Column("claims_changed", CHANGED, group="verdicts"): claims[CHANGED],
-        Column("claims_alone", "in one run", group="verdicts"): claims[ALONE],
-        Column("claims_unjudged", "in neither", group="verdicts"): claims[UNJUDGED],
-        **{Column(f"exponents_{word}", word, group="exponents"): exponents[word] for word in COMPATIBLE},
-        **{Column(f"ratios_{word}", word, group="ratios of seconds"): ratios[word] for word in COMPATIBLE},
+        Column("claims_same", UNCHANGED, group="verdicts"): changes[UNCHANGED],
+        Column("claims_changed", CHANGED, group="verdicts"): changes[CHANGED],
+        Column("claims_alone", "in one run", group="verdicts"): changes[ALONE],
+        Column("claims_unjudged", "in neither", group="verdicts"): changes[UNJUDGED],
+        **{Column(f"exponents_{word}", word, group="exponents"): slopes[word] for word in COMPATIBLE},
+        **{Column(f"ratios_{word}", word, group="ratios of seconds"): quotients[word] for word in COMPATIBLE},
     }
 
 

@@ -59,25 +59,25 @@ DEFAULT_EPS = 1e-3
 
 def load(overrides: Sequence[Layer], folder: Path) -> Config:
     """Do the work of :func:`svmrepro.workflow.configuration.loading.load_config`."""
-    given = Layers()
+    changes = Layers()
     for origin, layer in overrides:
         try:
-            given.add(plain(layer), origin)
+            changes.add(plain(layer), origin)
         except ValueError as error:
             raise StepError(f"{origin}: {error}") from error
     layers = Layers()
     base = _read(folder / "config.yaml")
     layers.add(base, _shown(folder / "config.yaml"))
-    if given.content.keys() >= base.keys():
+    if changes.content.keys() >= base.keys():
         # A workflow that uses this one as a module hands over all of config.yaml, with its own changes.
-        given = given.beyond(base)
-    _sizes_alone(given.content)
-    scale = given.content.get("scale", DEFAULT_SCALE)
+        changes = changes.beyond(base)
+    _sizes_alone(changes.content)
+    scale = changes.content.get("scale", DEFAULT_SCALE)
     if scale != DEFAULT_SCALE:
-        path = _scale_file(folder, scale, given)
+        path = _scale_file(folder, scale, changes)
         layers.add({**_read(path), "scale": scale}, _shown(path))
     whole = layers.content.get("papers")
-    layers.graft(given, (), ())
+    layers.graft(changes, (), ())
     settings = layers.convert(Settings)
     files = {path.stem: path for path in (folder / "experiments").glob("*.yaml")}
     papers = {}
@@ -146,23 +146,23 @@ def _sizes_alone(settings: dict[str, Any]) -> None:
 def _own_file(entry: OwnData) -> OwnFile:
     """Return a user's own data set; a label that can be read as a number is one."""
     labels = {-1: -1, 1: 1} if entry.labels is None else entry.labels
-    signs = tuple((_label(given), float(sign)) for given, sign in labels.items())
+    signs = tuple((_label(label), float(sign)) for label, sign in labels.items())
     test = entry.test and expanded(entry.test)
     return OwnFile(expanded(entry.path), entry.format, signs, entry.label, entry.features, test)
 
 
-def _label(given: str | float) -> str | float:
+def _label(label: str | float) -> str | float:
     with suppress(ValueError):
-        return float(given)
-    return given
+        return float(label)
+    return label
 
 
-def _scale_file(folder: Path, scale: object, given: Layers) -> Path:
+def _scale_file(folder: Path, scale: object, changes: Layers) -> Path:
     """Return the file of a scale; if there is none, the error lists the scales."""
     try:
         check_known(scale if isinstance(scale, str) else shown(scale), scales(folder), "scale", "scale")
     except Fault as fault:
-        raise given.error(fault.at, fault.what) from None
+        raise changes.error(fault.at, fault.what) from None
     return folder / f"{scale}.yaml"
 
 
@@ -241,43 +241,23 @@ def _experiment(
     """Build an experiment from its merged entry; ``of_file`` is that of the paper's file alone."""
     own = settings.datasets
     check_known(entry.dataset, [*datasets.names(), *own], "data set", "dataset")
-    grid = None
-    if not isinstance(entry.grid, UnsetType):
-        grid = Grid(tuple(sorted(map(float, entry.grid.C))), tuple(sorted(map(float, entry.grid.gamma))))
+    grid = _grid(entry)
+    if grid is not None:
         mapping = {**mapping, "gamma": grid.gamma[-1]}
-    with under("kernel"):
-        check_known(given(entry.kernel.name, None), ("linear", "gaussian", "polynomial"), "kernel", "name")
-        try:
-            kernel = Kernel.from_mapping(mapping)
-        except ValueError as error:
-            raise Fault((), str(error)) from error
+    kernel = _kernel(entry, mapping)
     if entry.encoding is not None:
         check_known(entry.encoding, datasets.ENCODINGS, "encoding", "encoding")
     _steps(entry.iteration_limit)
-    contenders = {}
-    for label, each in entry.contenders.items():
-        if each is not None:
-            with under("contenders", label):
-                contenders[label] = _contender(label, each, entry, settings, kernel)
-                solver = str(each.solver)
-                if each.warm and (grid is None or ":" in solver or not SOLVERS[solver].starts):
-                    raise Fault(("warm",), "needs a grid, and a solver that takes a start")
+    contenders = _contenders(entry, settings, kernel, in_grid=grid is not None)
     permutations = given(entry.permutations, None)
     override = (settings.experiments.get(paper) or {}).get(name)
     # Settings for this particular experiment take precedence over the scale's maximum.
     asked = override is not None and override.permutations is not UNSET
     if permutations is not None and settings.most_permutations is not None and not asked:
         permutations = min(permutations, settings.most_permutations)
-    sizes = _file_sizes("sizes", entry.sizes, entry.dataset, own)
-    between = _file_sizes("nested", entry.nested, entry.dataset, own)
-    of_paper = {}
-    for n in _whole_numbers(of_file):
-        with suppress(Fault):  # the settings may name a smaller data set than the paper's
-            of_paper[_file_size(entry.dataset, n, own)] = n
-    next_size = min((n for n in of_paper if n > max(sizes)), default=max(sizes))
-    nested = {n for n in between if min(sizes) < n < next_size} - set(sizes)
+    sizes, nested, paper_sizes = _sizes(entry, own, _whole_numbers(of_file))
     axis, points = _axis(entry)
-    test = _test(entry, own, max({*sizes, *nested}))
+    test = _test(entry, own, max(sizes))
     if test is not None and any(each.encoding for each in contenders.values()):
         raise Fault(("measures",), "encodings are made of training rows: drop measures or encoding")
     of_file_dataset = of_file.get("dataset") if isinstance(of_file, dict) else None
@@ -291,9 +271,9 @@ def _experiment(
         C=_float(entry.C) if grid is None else grid.C[-1],
         C_total=_float(entry.C_total),
         eps=_float(entry.eps) or DEFAULT_EPS,
-        sizes=tuple(sorted({*sizes, *nested})),
-        nested=tuple(sorted(nested)),
-        paper_sizes={n: of_paper[n] for n in sorted(set(sizes)) if n in of_paper},
+        sizes=sizes,
+        nested=nested,
+        paper_sizes=paper_sizes,
         seeds=_seeds(entry, own, permutations),
         repeats=given(entry.repeats, settings.repeats),
         repeat_budget=given(entry.repeat_budget, settings.repeat_budget),
@@ -309,6 +289,55 @@ def _experiment(
         stand_in_for=stand_in,
         protocol=protocol_of(settings.pin, settings.shuffle),
     )
+
+
+def _grid(entry: WholeExperiment) -> Grid | None:
+    if isinstance(entry.grid, UnsetType):
+        return None
+    return Grid(tuple(sorted(map(float, entry.grid.C))), tuple(sorted(map(float, entry.grid.gamma))))
+
+
+def _kernel(entry: WholeExperiment, mapping: Mapping[str, Any]) -> Kernel:
+    with under("kernel"):
+        check_known(given(entry.kernel.name, None), ("linear", "gaussian", "polynomial"), "kernel", "name")
+        try:
+            return Kernel.from_mapping(mapping)
+        except ValueError as error:
+            raise Fault((), str(error)) from error
+
+
+def _contenders(
+    entry: WholeExperiment, settings: Settings, kernel: Kernel, *, in_grid: bool
+) -> dict[str, Contender]:
+    """Return an experiment's contenders by label, without those that are set to null."""
+    contenders = {}
+    for label, each in entry.contenders.items():
+        if each is not None:
+            with under("contenders", label):
+                contenders[label] = _contender(label, each, entry, settings, kernel)
+                solver = str(each.solver)
+                if each.warm and (not in_grid or ":" in solver or not SOLVERS[solver].starts):
+                    raise Fault(("warm",), "needs a grid, and a solver that takes a start")
+    return contenders
+
+
+def _sizes(
+    entry: WholeExperiment, own: Collection[str], of_file: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
+    """Return all sizes, those between the requested ones, and the paper's size of each requested one.
+
+    ``of_file`` are the sizes in the paper's file.
+    """
+    requested = _file_sizes("sizes", entry.sizes, entry.dataset, own)
+    between = _file_sizes("nested", entry.nested, entry.dataset, own)
+    of_paper = {}
+    for n in of_file:
+        with suppress(Fault):  # the settings may name a smaller data set than the paper's
+            of_paper[_file_size(entry.dataset, n, own)] = n
+    next_size = min((n for n in of_paper if n > max(requested)), default=max(requested))
+    nested = {n for n in between if min(requested) < n < next_size} - set(requested)
+    paper_sizes = {n: of_paper[n] for n in sorted(set(requested)) if n in of_paper}
+    return tuple(sorted({*requested, *nested})), tuple(sorted(nested)), paper_sizes
 
 
 def _stand_in(dataset: str, of_file: object, own: Collection[str]) -> str:
@@ -331,10 +360,10 @@ def _float(value: Number | UnsetType) -> float | None:
     return None if isinstance(value, UnsetType) else float(value)
 
 
-def _file_sizes(key: str, given: Sequence[int], name: str, own: Collection[str]) -> list[int]:
+def _file_sizes(key: str, sizes: Sequence[int], name: str, own: Collection[str]) -> list[int]:
     """Translate the sizes of a key; an error names the one at fault."""
     found = []
-    for position, n in enumerate(given):
+    for position, n in enumerate(sizes):
         with under(key, position):
             found.append(_file_size(name, n, own))
     return found

@@ -37,6 +37,9 @@ Layer = tuple[str, Mapping[str, Any]]
 #: The scale whose settings are config.yaml itself.
 DEFAULT_SCALE = "default"
 
+#: Name of a bench as a paper.
+BENCH = "bench"
+
 #: Files of the folder that are not scales, and a name reserved in the results folder.
 _NO_SCALES = frozenset({"config", "keys", "reference"})
 
@@ -226,6 +229,11 @@ class Paper:
     def claims(self) -> list[str]:
         """The names of its tables of claims."""
         return [each.name for each in self.artefacts.values() if each.kind == "claims"]
+
+    @property
+    def is_bench(self) -> bool:
+        """Whether it is the user's own comparison of solvers, which has no scales."""
+        return self.name == BENCH
 
 
 @dataclass(frozen=True)

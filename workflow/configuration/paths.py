@@ -149,6 +149,12 @@ def others(config: Config) -> Path:
     return config.results_dir / ".others"
 
 
+def relative(path: Path, folder: Path | None = None) -> Path:
+    """Return a path relative to a folder, by default the working one, if it lies below that."""
+    folder = folder or Path.cwd()
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
+
+
 def papers_in(folder: Path) -> list[str]:
     """List the papers with comparable results in a folder; without any, a StepError is raised."""
     if not folder.is_dir():

@@ -467,5 +467,4 @@ def one_of(names: Iterable[str]) -> str:
 
 def _shown(files: Iterable[Path]) -> list[str]:
     """Return the paths, relative to the working folder if they lie below it."""
-    here = Path.cwd()
-    return sorted(str(path.relative_to(here)) if path.is_relative_to(here) else str(path) for path in files)
+    return sorted(str(paths.relative(path)) for path in files)

@@ -18,11 +18,13 @@ import yaml
 from scipy import sparse
 from svmrepro import datasets
 from svmrepro.datasets.download.raw_files import ensure_file
-from svmrepro.datasets.input_checks import did_you_mean
+from svmrepro.datasets.errors import OneClassError
+from svmrepro.datasets.input_checks import closest, did_you_mean
 from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import SOLVERS, user_functions
 from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import as_called, callers_folder, config_dir
+from svmrepro.workflow.configuration.model import BENCH
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.settings import valid_name
 from svmrepro.workflow.errors import StepError, one_line
@@ -31,7 +33,7 @@ from svmrepro.workflow.fingerprints import solver_fingerprint
 from svmrepro.workflow.joining.bench_folder import MARK, data_line
 from svmrepro.workflow.number_text import plural
 
-PAPER = "bench"
+PAPER = BENCH
 """Name of a bench as a paper."""
 
 GENERATED = ("twonorm-generated", "ringnorm-generated", "chess-board")
@@ -276,7 +278,7 @@ def known_set(name: str, rows: int | None) -> BenchData:
             n = GENERATED_ROWS if datasets.is_generated(name) else min(datasets.resolve_size(name), MOST_ROWS)
         n = datasets.resolve_size(name, n)
         for size in sizes_of(n)[:-1]:  # it may have a file of its own
-            with suppress(datasets.DataError):  # rows of one class only are not run
+            with suppress(OneClassError):  # such rows are not run
                 datasets.load(name, size, data_dir=DOWNLOADS)
         data = datasets.load(name, n, data_dir=DOWNLOADS)
     except datasets.DataError as error:
@@ -420,7 +422,7 @@ def check_own_solvers(bench: Bench) -> None:
             user.check_call(bench.options)
         except (ValueError, StepError) as error:
             known = [*SOLVERS, *user_functions.declared()]
-            suggestion = "" if ":" in name else did_you_mean(name, known).partition("; known")[0]
+            suggestion = "" if ":" in name else closest(name, known)
             said = one_line(error).removeprefix(f"solver {name!r}: ")
             raise StepError(f"--solver {name}: {said}{suggestion}") from error
 
@@ -435,15 +437,11 @@ def sizes_of(rows: int) -> list[int]:
 
 def _caption(bench: Bench, data: Sequence[BenchData]) -> str:
     """Describe the problems: rows, kernel and parameters."""
-    rows = [
-        f"{each.title}: {each.rows:,}"
-        + (
-            f" of {each.of:,} rows" + ", drawn at random" * (each.own is not None)
-            if each.rows < each.of
-            else " rows"
-        )
-        for each in data
-    ]
+    rows = []
+    for each in data:
+        drawn = ", drawn at random" if each.own is not None else ""
+        share = f" of {each.of:,} rows{drawn}" if each.rows < each.of else " rows"
+        rows.append(f"{each.title}: {each.rows:,}{share}")
     kernels = dict.fromkeys(
         " ".join(
             [

@@ -31,6 +31,7 @@ class Finding:
     paper: float | None = None  # the paper's own value
     experiment: str = ""  # "" if the number is about several
     n: int | None = None  # number of examples, for numbers that belong to a size; a fit's largest
+    fitted: bool = False  # whether n is a fit's largest size, so that the number belongs to no single one
     stand_in: bool = False  # the data stand in for the paper's
     deciding_size: int = 0  # the smallest size that would decide, if n is less
     # half-width of an exponent's interval by the repeats' scatter alone, if the points lie on no line

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from statistics import median_high
 from typing import NamedTuple
 
 from svmrepro.workflow.analysis.fits import (
@@ -84,7 +85,9 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
             paper = round(known[0] - sum(known[1:]), 10)
         n = min(results.largest_solved(*fit) or 0 for fit in fits if fit[0] == name)
         noise = _noise(exponents, series, quantity)
-        findings.append(Finding(name, found, paper, name, n, noise=noise, halves=_halves(series)))
+        findings.append(
+            Finding(name, found, paper, name, n, fitted=True, noise=noise, halves=_halves(series))
+        )
     return findings
 
 
@@ -141,8 +144,8 @@ def support_vectors(results: Results, spec: Spec) -> list[Finding]:
     kinds = SUPPORT_VECTORS[spec["which"]]
 
     def look(name: str, row: SizeRow) -> Interval | str:
-        printed = [results.numbers.support_vectors(name, row.n_paper, kind) for kind in kinds]
-        theirs = 0 if None in printed else sum(part or 0 for part in printed)
+        counts = [results.numbers.support_vectors(name, row.n_paper, kind) for kind in kinds]
+        theirs = 0 if None in counts else sum(part or 0 for part in counts)
         if not theirs:
             return "not a size of the paper"
         group = results.group(name, spec["contender"], row.n)
@@ -170,7 +173,8 @@ def value(results: Results, spec: Spec) -> list[Finding]:
                 values.append(top / bottom)
         if not values:
             return f"no run reports {spec['of']}" + (" above 0" if unseen else "")
-        return Interval(sorted(values)[len(values) // 2], min(values), max(values))
+        # One of the values, not the mean of two: a count stays whole.
+        return Interval(median_high(values), min(values), max(values))
 
     return [
         finding
@@ -373,12 +377,12 @@ def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below
         if until is None or not seconds:
             continue
         scatter = scatter_of_repeats(results.runs, results.experiment(name))
-        ratio = across_processes(ratio_interval([until], [seconds], scatter))
-        if ratio.low is None:
+        bound = across_processes(ratio_interval([until], [seconds], scatter))
+        if bound.low is None:
             return None
         if label == above:
-            return Interval(ratio.value, ratio.low, math.inf)
-        return Interval(1.0 / ratio.value, -math.inf, 1.0 / ratio.low)
+            return Interval(bound.value, bound.low, math.inf)
+        return Interval(1.0 / bound.value, -math.inf, 1.0 / bound.low)
     return None
 
 

@@ -279,32 +279,32 @@ def _compare_rows(
     before: Iterable[Entry], after: Iterable[Entry], found: ReferenceCheck, whole: bool
 ) -> list[str]:
     """Compare the rows; return those of the reference that were not measured here."""
-    now = {_key(entry): entry for entry in after}
+    here = {_key(entry): entry for entry in after}
     paths: Paths = {}
     absent: list[str] = []
-    strange: list[str] = []
-    other: list[str] = []
+    unmatched: list[str] = []
+    other_data: list[str] = []
     before = [old for old in before if old["counts"]]
     found.of = len(before)
     smallest: dict[tuple[str, ...], int] = {}
     for old in before:
         smallest[_series(old)] = min(int(old["n"]), smallest.get(_series(old), int(old["n"])))
-    made = {(entry["paper"], entry["experiment"]) for entry in now.values()}
+    measured = {(entry["paper"], entry["experiment"]) for entry in here.values()}
     for old in before:
-        new, label = now.get(_key(old)), _label(old)
+        new, label = here.get(_key(old)), _label(old)
         failed = FAILED if int(old["n"]) > smallest[_series(old)] else (*FAILED, *LIMITS)
-        if (old["paper"], old["experiment"]) not in made:
+        if (old["paper"], old["experiment"]) not in measured:
             absent.append(f"{label}: its experiment is not part of this run")
         elif new is None:
-            strange.append(label)
+            unmatched.append(label)
         elif data_differ(old, new):
-            other.append(label)
+            other_data.append(label)
         elif not new["counts"] and new["status"] not in failed:
             absent.append(f"{label}: {new['status']}")
         elif not new["counts"]:
             found.faults.append(f"{label}: {new['status']}, optimal in the reference")
         elif new["setting"] != old["setting"]:
-            strange.append(f"{label}: other settings")
+            unmatched.append(f"{label}: other settings")
         else:
             found.rows += 1
             _compare_counts(old, new, label, found, paths)
@@ -315,14 +315,16 @@ def _compare_rows(
                 f"{paper}, {contender}: {name} is {middle:.3f} times the reference's "
                 f"(median of {plural(len(ratios), 'row')})"
             )
-    if other:
-        are = "is" if len(other) == 1 else "are"
+    if other_data:
+        are = "is" if len(other_data) == 1 else "are"
         found.remarks.append(
-            f"{plural(len(other), 'row')} of the reference {are} of other data here: {_some(other)}"
+            f"{plural(len(other_data), 'row')} of the reference {are} of other data here: {_some(other_data)}"
         )
-    if strange:
-        are = "is" if len(strange) == 1 else "are"
-        said = f"{plural(len(strange), 'row')} of the reference {are} not part of this run: {_some(strange)}"
+    if unmatched:
+        are = "is" if len(unmatched) == 1 else "are"
+        said = (
+            f"{plural(len(unmatched), 'row')} of the reference {are} not part of this run: {_some(unmatched)}"
+        )
         if whole:
             said += "; check the scale with its committed settings, or use `compare`"
         (found.faults if whole else found.remarks).append(said)

@@ -212,7 +212,7 @@ def record(verdict: Verdict) -> dict[str, Any]:
                 "single": item.single,
                 "reason": item.reason,
                 "experiment": item.experiment,
-                "n": item.n if "n = " in item.label else None,
+                "n": None if item.fitted else item.n,
                 "contenders": list(dict.fromkeys([*named, *spec.get("contenders", ())])),
             }
         )

@@ -89,6 +89,13 @@ class JobProgress:
         """Print a line."""
         self._print(f"{self.name}: {text}")
 
+    def not_run(self, text: str) -> None:
+        """Print a line about what was not run; a command, which lists all that at its end, gets none."""
+        if self._send:
+            self._write_log(f"{self.name}: {text}")
+        else:
+            self.note(text)
+
     @contextmanager
     def run(
         self, instance: Instance, contender: Contender, repeat: int

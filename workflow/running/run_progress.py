@@ -144,7 +144,7 @@ class RunProgress:
                     self._once(f"{made['experiment']} {made['contender']}", str(message["text"]))
             elif "compiled" in message:
                 self._compiled += 1
-            elif "note" in message and " not run: " not in message["note"]:
+            elif "note" in message:
                 self._once(str(message["note"]), str(message["note"]))
 
     def _once(self, key: str, text: str) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -77,7 +78,7 @@ def run(
 
 def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, commands: Iterable[str]) -> int:
     # Imported late: completion and help need none of it.
-    from svmrepro.datasets.input_checks import did_you_mean
+    from svmrepro.datasets.input_checks import closest
     from svmrepro.workflow.graph.plan import Plan, makes_files
     from svmrepro.workflow.running.engine_errors import explain, one_line_errors, translated
     from svmrepro.workflow.running.engine_options import check_options
@@ -97,25 +98,12 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         named = {target for target in targets if _is_paper(target)}
         if named:
             layers.append(("the command line", {"papers": sorted(named)}))
-        targets = targets - named
+        targets -= named
         if goal == "compare" and (runs := sorted(filter(_is_run, targets))):
-            option = next((layer.get("against") for source, layer in layers if source == "--config"), None)
-            every = {_found(run, settings): run for run in [*runs, *([str(option)] if option else [])]}
-            if len(every) > 1:
-                words = " ".join(every.values())
-                raise StepError(f"compare: one other run is compared, not {len(every)}: {words}")
-            layers.append(("the command line", {"against": _found(runs[0], settings)}))
+            layers.append(_compare_layer(runs, layers, settings))
             targets -= set(runs)
         targets.add(goal)
-    if settings.report:
-        settings.report = callers_folder.output_path(settings.report)
-    if settings.directory:
-        settings.snakefile = Path(settings.snakefile).absolute()
-        settings.report = settings.report and settings.report.absolute()
-        folder = callers_folder.output_path(settings.directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        os.chdir(folder)
-        settings.directory = None
+    _enter_folder(settings)
     plan = Plan(layers)
     if more := {target for target in targets - {goal} if _is_paper(target)} - plan.config.papers.keys():
         # Papers that are not part of the scale may be requested all the same.
@@ -124,7 +112,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     plan.check_mirror()
     for target in sorted(targets, key=lambda target: (target == goal, target)):
         if goal == "compare" and target not in plan.targets():
-            hint = did_you_mean(target, plan.config.papers).partition("; known")[0]
+            hint = closest(target, plan.config.papers)
             raise StepError(f"compare: {target!r} is not a folder, an archive or a paper{hint}")
         plan.check_target(target, commands)
         if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
@@ -150,6 +138,19 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
             print(RunCost(plan).text())
         return 0 if ended else 1
     return _watched(plan, settings, parser, explained)
+
+
+def _enter_folder(settings: argparse.Namespace) -> None:
+    """Change to the folder of ``--directory``, if it is given, and make paths valid there."""
+    if settings.report:
+        settings.report = callers_folder.output_path(settings.report)
+    if settings.directory:
+        settings.snakefile = Path(settings.snakefile).absolute()
+        settings.report = settings.report and settings.report.absolute()
+        folder = callers_folder.output_path(settings.directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        os.chdir(folder)
+        settings.directory = None
 
 
 def _ended(settings: argparse.Namespace, parser: argparse.ArgumentParser, plan: Any) -> bool:
@@ -250,7 +251,8 @@ def answers_to(targets: Iterable[str], folder: Path) -> str:
 
 def _log_hint(plan: Any, output: Path) -> str:
     files = plan.workflow.logger_manager.get_logfile() if plan.workflow is not None else []
-    return " and ".join([f"all messages are in {output}", *(str(_shown(Path(file))) for file in files)])
+    logs = [str(paths.relative(Path(file))) for file in files]
+    return " and ".join([f"all messages are in {output}", *logs])
 
 
 def _explain_termination(say: Callable[[str], None], met: list[int], terminate: Callable[[], None]) -> None:
@@ -298,9 +300,10 @@ def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
     try:
         yield met
     except (Exception, KeyboardInterrupt):
-        # Errors while Snakemake is being stopped are ignored.
         if not met:
             raise
+        # The interrupt itself, or an error while Snakemake is being stopped; the output goes to the log.
+        traceback.print_exc()
     finally:
         later.cancel()
         signal.signal(signal.SIGINT, before)
@@ -372,6 +375,16 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[Lay
     return layers
 
 
+def _compare_layer(runs: Sequence[str], layers: Iterable[Layer], settings: argparse.Namespace) -> Layer:
+    """Return the setting of the other run, which the command line must name only once."""
+    option = next((layer.get("against") for source, layer in layers if source == "--config"), None)
+    every = {_found(run, settings): run for run in [*runs, *([str(option)] if option else [])]}
+    if len(every) > 1:
+        words = " ".join(every.values())
+        raise StepError(f"compare: one other run is compared, not {len(every)}: {words}")
+    return "the command line", {"against": _found(runs[0], settings)}
+
+
 def _is_paper(word: str) -> bool:
     """Whether a word is the name of a paper, also of one that is not part of the scale."""
     return "/" not in word and (config_dir() / "experiments" / f"{word}.yaml").is_file()
@@ -400,7 +413,8 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
     if "--snakefile" not in words:
         # An installed package has no Snakefile above its folders.
         file = ROOT / "Snakefile"
-        own += ["--snakefile", str(_shown(file if file.is_file() else ROOT / "workflow" / "Snakefile"))]
+        file = file if file.is_file() else ROOT / "workflow" / "Snakefile"
+        own += ["--snakefile", str(paths.relative(file))]
     if "--workflow-profile" not in words:
         own += ["--workflow-profile", str(ROOT / "profiles" / "default")]
     said = io.StringIO()
@@ -426,8 +440,3 @@ def _parsed(words: Sequence[str]) -> tuple[argparse.ArgumentParser, argparse.Nam
     if settings.cores is not None and settings.cores < 1:
         raise StepError(f"--cores: must be positive, not {settings.cores}")  # Snakemake would wait for ever
     return parser, settings
-
-
-def _shown(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path

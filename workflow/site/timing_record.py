@@ -59,7 +59,7 @@ def machine_facts(records: Sequence[Record]) -> list[Fact]:
         count = _count(records, f"machine.{key}", _gigabytes if key == "memory_bytes" else str)
         if count:
             several = len(count) > 1 and key not in _MAY_DIFFER
-            warning = "Measurements of several kinds: their seconds are not combined." * several
+            warning = "Measurements of several kinds: their seconds are not combined." if several else ""
             facts.append(Fact(machine_label(key), _listed(count), warning))
     return facts
 
@@ -79,10 +79,12 @@ def noise_facts(records: Sequence[Record]) -> list[Fact]:
         Fact(
             "flagged for other load",
             f"{len(flagged):,} of {plural(len(records), 'measurement')} ({100 * share:.1f} %){mostly}",
-            "Many seconds are upper bounds." * (share > MANY_FLAGGED),
+            "Many seconds are upper bounds." if share > MANY_FLAGGED else "",
         ),
         Fact(
-            "protocol of timing", _listed(protocols), "Their seconds are not combined." * (len(protocols) > 1)
+            "protocol of timing",
+            _listed(protocols),
+            "Their seconds are not combined." if len(protocols) > 1 else "",
         ),
     ]
     if loads:
@@ -129,17 +131,17 @@ def _processor(records: Sequence[Record]) -> list[Fact]:
         Fact(
             "frequency",
             _range(frequencies, "MHz"),
-            "It changed during the run; compare counted work as well." * unsteady,
+            "It changed during the run; compare counted work as well." if unsteady else "",
         ),
         Fact(
             "governor",
             _listed(governors) or _UNREAD,
-            "The frequency follows the load." * bool(governors.keys() - {"performance"}),
+            "The frequency follows the load." if governors.keys() - {"performance"} else "",
         ),
         Fact(
             "turbo",
             _listed(turbo) or _UNREAD,
-            "The frequency depends on heat and on the other cores." * ("on" in turbo),
+            "The frequency depends on heat and on the other cores." if "on" in turbo else "",
         ),
         Fact("ended on processors", _listed(_count(records, "noise.cpu", str)) or _UNREAD),
     ]
@@ -159,7 +161,7 @@ def _limits(records: Sequence[Record]) -> list[Fact]:
             f"above {100 * STEAL:.0f} % in {above or 'none'}"
             if steal
             else _UNREAD,
-            "These runs are flagged." * bool(above),
+            "These runs are flagged." if above else "",
         ),
         Fact("limit on processors (cgroup)", _listed(cpus) or "none"),
         Fact(
@@ -167,7 +169,7 @@ def _limits(records: Sequence[Record]) -> list[Fact]:
             (f"{sum(stopped):.2g} s in {plural(len(stopped), 'run')}" if stopped else "never")
             if throttled
             else _UNREAD,
-            "The limit is too low for undisturbed seconds." * bool(stopped),
+            "The limit is too low for undisturbed seconds." if stopped else "",
         ),
         Fact("limit on memory (cgroup)", _listed(memory) or "none"),
     ]

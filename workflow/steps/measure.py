@@ -95,7 +95,7 @@ class Measurer:
                 self._run(instance, stopped)
             except NotAvailable as error:
                 missing = str(error)
-                self._progress.note(f"n = {instance.n} not run: {missing}")
+                self._progress.not_run(f"n = {instance.n} not run: {missing}")
         found = self._missing.lines(instance)
         measured = {line["contender"] for line in found}
         for contender in instance.contenders:

@@ -25,7 +25,7 @@ STEAL = 0.05
 THROTTLED = 0.05
 """A run is flagged if its cgroup's limit on processors stopped it for more than this share of its wall time.
 
-CPU time is of all threads, so that the test of wall time does not see it where there are several."""
+CPU time sums all threads, so the wall-time test misses throttling of threaded runs."""
 
 
 def flag_reasons(

@@ -26,8 +26,8 @@ class Meter:
     Attributes
     ----------
     peak_memory_bytes
-        Peak resident memory of this process during the run, less that at its start. None if child processes
-        worked as well, whose memory is not known.
+        Peak resident memory of this process during the run, less that at its start. None if it is not known:
+        child processes worked as well, or the system cannot reset its peak and the run did not raise it.
     other_cores
         Processor seconds used by other processes, per second of wall time. Child processes that have ended
         are not others.
@@ -37,7 +37,7 @@ class Meter:
     """
 
     def __init__(self, instructions: Instructions | None = None) -> None:
-        self.peak_memory_bytes: int | None = 0
+        self.peak_memory_bytes: int | None = None
         self.other_cores = 0.0
         self.noise: dict[str, Any] = {}
         self._instructions = instructions
@@ -74,10 +74,9 @@ class Meter:
         self.noise |= {"steal": steal, "throttled_seconds": throttled}
         peak = _peak()
         # Where the peak cannot be reset, it is informative only if this run raised it.
-        if self._reset or peak > self._old_peak:
+        informative = self._reset or peak > self._old_peak
+        if informative and children <= self._children:
             self.peak_memory_bytes = max(0, peak - self._resident)
-        if children > self._children:
-            self.peak_memory_bytes = None
 
     def fields(self, wall_seconds: float, cpu_seconds: float) -> dict[str, Any]:
         """Return the fields of a run's record on other load, once the run has ended."""

@@ -132,6 +132,17 @@ def test_values_that_cannot_be_read_back_are_not_written(tmp_path, value):
     assert not path.exists()
 
 
+def test_labels_are_written_exactly_or_refused(tmp_path):
+    path = tmp_path / "file"
+    X, one_third = np.eye(2), 1 / 3
+    for y, said in (([1.0], "1 labels for 2 examples"), ([1.0, np.nan], "a label is not finite")):
+        refused(lambda y=y: write_libsvm(path, X, np.array(y)), f"{path}: {said}")
+        assert not path.exists()
+    write_libsvm(path, X, np.array([one_third, -12345678.0]))
+    data = read_libsvm(path, labels={one_third: 1.0, -12345678.0: -1.0})
+    assert np.array_equal(data.y, [1.0, -1.0])
+
+
 def test_more_lines_than_are_read_at_once(tmp_path):
     value = "0.0497399253756197"
     lines = [f"{'+1' if i % 3 else '-1'} {1 + i % 50}:{value} 99:{i + 1} # {i}" for i in range(120_000)]
