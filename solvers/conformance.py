@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from textwrap import shorten
@@ -63,6 +64,12 @@ DEADLINE = 120.0
 
 _QUIET, _LEAVING = 10.0, 5.0
 """Seconds without an answer after which a call is named, and seconds that a process may take to exit."""
+
+THREAD_VARIABLES = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
+    *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
+)
+"""Environment variables that give numerical libraries one thread, as in a measurement."""
 
 _LONGEST = 1e6
 """Largest deadline in seconds."""
@@ -129,8 +136,8 @@ def check(
 ) -> Report:
     """Check a solver, in a process of its own.
 
-    A solver given by name is called in a new process, a function in a fork of this one. In a fork, GNU OpenMP
-    hangs if the parent process has used it.
+    A solver given by name is called in a new process, in which libraries have one thread as in a measurement,
+    a function in a fork of this one. In a fork, GNU OpenMP hangs if the parent process has used it.
 
     Parameters
     ----------
@@ -197,7 +204,8 @@ def _supervise(work: tuple[Any, ...], deadline: float, tell: Callable[[CheckResu
     context: Any = multiprocessing.get_context("spawn" if isinstance(work[0], str) else "fork")
     reader, writer = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(writer, *work))
-    process.start()
+    with _one_thread():
+        process.start()
     writer.close()
     problem, answered = "start", True
     try:
@@ -219,6 +227,21 @@ def _supervise(work: tuple[Any, ...], deadline: float, tell: Callable[[CheckResu
     finally:
         _end(process)
         reader.close()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let libraries in processes that are started meanwhile have one thread."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _answers(reader: Connection, problem: str, deadline: float) -> bool:

@@ -8,8 +8,8 @@ A package declares its solvers as entry points of the group :data:`GROUP`, in it
 The function is called as ``train(problem, eps, time_limit, **options)``: a
 :class:`~svmrepro.solvers.problem.Problem`, the tolerance on the KKT conditions, and CPU seconds or None. It
 returns a :class:`~svmrepro.solvers.solution.Solution`, or any object with ``alpha``, shape (n,), and
-``bias``; ``weights``, ``status``, ``iterations`` and ``kernel_evaluations`` are optional. It keeps nothing
-between calls: repeats of a measurement call it several times in one process, with equal problems.
+``bias``, a number; ``weights``, ``status``, ``iterations`` and ``kernel_evaluations`` are optional. It keeps
+nothing between calls: repeats of a measurement call it several times in one process, with equal problems.
 :mod:`svmrepro.solvers.conformance` tests its results.
 """
 
@@ -24,7 +24,7 @@ import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -42,6 +42,13 @@ GROUP = "svmrepro.solvers"
 
 #: Largest pair gap, in units of eps, with which the certificate accepts a user's solver.
 TOLERANCE_FACTOR = 2.0
+
+_TIMERS = {
+    signal.ITIMER_REAL: signal.SIGALRM,
+    signal.ITIMER_VIRTUAL: signal.SIGVTALRM,
+    signal.ITIMER_PROF: signal.SIGPROF,
+}
+"""The timers of a process, with the signals that they send."""
 
 _MOST_COUNTED = 10**18
 _MOST_SAID = 1e100
@@ -90,10 +97,10 @@ class UserSolver:
             raise UserSolverError(f"{self}: {what}" if self.name else what)
 
     def load(self) -> Callable[..., Any]:
-        """Import the function; raise UserSolverError if that fails."""
+        """Import the function; raise UserSolverError if that fails. The process is left as it was."""
         module, _, attribute = self.function.partition(":")
         try:
-            with np.errstate():  # restored afterwards
+            with _kept_process():
                 function = getattr(importlib.import_module(module), attribute)
         except (Exception, SystemExit) as error:
             told = " ".join(str(error).split()) or type(error).__name__
@@ -161,15 +168,18 @@ def run(
 ) -> Solution:
     """Call a user's solver; the solution's CPU seconds include those of its threads and child processes.
 
-    Afterwards the working directory is the one before the call, and a process that the call forked ends here.
+    Afterwards the process is as it was before the call, and a process that the call forked ends here.
     """
     function = solver.load() if isinstance(solver, UserSolver) else solver
     name = str(solver) if isinstance(solver, UserSolver) else "the solver"
+    others = _seconds_of_descendants()
     wall, cpu = perf_counter(), _cpu_seconds()
     with _kept_process(), _exceptions_of(name):
         # Reading the answer is timed: it may be computed only when its arrays are asked for.
         found = _as_solution(name, function(problem, eps, time_limit, **options))
     cpu, wall = _cpu_seconds() - cpu, perf_counter() - wall
+    # A process that ended meanwhile is in `cpu` with all its seconds, in `others` with those before the call.
+    cpu = max(0.0, cpu + _seconds_of_descendants() - others)
     if found.trace and found.trace[-1][0] > max(cpu, wall):
         found = replace(found, trace=None)
     return replace(found, cpu_seconds=cpu, wall_seconds=wall)
@@ -177,14 +187,25 @@ def run(
 
 @contextmanager
 def _kept_process() -> Iterator[None]:
-    """Restore the working directory and NumPy's error state, and end a copy of this process after a fork."""
+    """Restore the working directory, NumPy's error state and timers; end a copy of this process after a fork.
+
+    A timer that is left behind would end another solver's run.
+    """
     process, folder = os.getpid(), os.open(".", os.O_RDONLY)
+    idle = [timer for timer in _TIMERS if signal.getitimer(timer) == (0.0, 0.0)]
+    main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in _TIMERS.values()} if main else {}
     try:
         with np.errstate():
             yield
     finally:
         if os.getpid() != process:
             os._exit(1)
+        for timer in idle:
+            signal.setitimer(timer, 0.0)
+        for number, handler in handlers.items():
+            if handler is not None:  # of C code
+                signal.signal(number, handler)
         os.fchdir(folder)
         os.close(folder)
 
@@ -218,9 +239,20 @@ def _exceptions_of(name: str) -> Iterator[None]:
 
 
 def _cpu_seconds() -> float:
-    """Return the CPU time of all threads of this process and of its child processes."""
+    """Return the CPU time of all threads of this process and of its child processes that have ended."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return process_time() + children.ru_utime + children.ru_stime
+
+
+def _seconds_of_descendants() -> float:
+    """Return the CPU time of living child processes, such as workers that a warm-up has started."""
+    import psutil  # here, because most programs that import this module call no solver of a user
+
+    seconds = 0.0
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            seconds += sum(each.cpu_times()[:4])  # its own, and those of its ended children
+    return seconds
 
 
 def _as_solution(name: str, answer: Any) -> Solution:
@@ -229,16 +261,19 @@ def _as_solution(name: str, answer: Any) -> Solution:
     evaluations = _count(name, "kernel_evaluations", getattr(answer, "kernel_evaluations", 0))
     alpha, bias = getattr(answer, "alpha", None), getattr(answer, "bias", None)
     if alpha is None or bias is None:
-        raise UserSolverError(f"{name} returned {type(answer).__name__}, without alpha and bias")
+        kind = type(answer).__name__
+        raise UserSolverError(f"{name} returned {kind}, without alpha and bias as attributes")
     weights = getattr(answer, "weights", None)
     try:
         alpha = own_copy("alpha", alpha)
         weights = None if weights is None else own_copy("weights", weights)
-        bias = float(bias)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise UserSolverError(f"{name} returned alpha and bias that are not numbers: {error}") from None
+        bias = own_copy("bias", bias)
+    except ValueError as error:
+        raise UserSolverError(f"{name} returned no solution: {error}") from None
+    if bias.size != 1:
+        raise UserSolverError(f"{name} returned a bias of shape {bias.shape}, not a number")
     status = getattr(answer, "status", OPTIMAL)
-    found = Solution(alpha, weights, bias, status, iterations, evaluations)
+    found = Solution(alpha, weights, bias.item(), status, iterations, evaluations)
     if isinstance(answer, Solution):
         work = {str(key): _count(name, f"work[{key!r}]", value) for key, value in answer.work.items()}
         info = {str(key): _plain(value) for key, value in answer.info.items() if _is_statistic(value)}

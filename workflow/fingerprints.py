@@ -46,10 +46,11 @@ def solver_fingerprint(solver: str) -> str:
         return fingerprint(solver)
     module, _, function = solver.partition(":")
     top, *inner = module.split(".")
-    spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+    spec = None
+    with suppress(ValueError):
+        spec = find_spec(top)  # what an import would find, also editable installs
     if spec is None:
-        with suppress(ValueError):
-            spec = find_spec(top)  # finds editable installs too
+        spec = PathFinder.find_spec(top, [*sys.path, str(Path.cwd())])
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         raise StepError(f"there is no module {top!r} on the Python path")
     _check_function(spec, inner, function)

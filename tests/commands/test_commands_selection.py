@@ -102,6 +102,15 @@ def test_a_solver_is_looked_up_without_importing_it(tmp_path, monkeypatch):
             solver_fingerprint(f"slow_to_import.{name}")
 
 
+def test_a_solver_is_looked_up_where_an_import_finds_it(tmp_path, monkeypatch):
+    for folder, name in (("clone", "other"), ("callers", "fit")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "in_two_folders.py").write_text(f"def {name}(problem, eps, time_limit): ...\n")
+    monkeypatch.chdir(tmp_path / "clone")
+    monkeypatch.syspath_prepend(tmp_path / "callers")
+    assert solver_fingerprint("in_two_folders:fit")
+
+
 def test_a_package_without_files_has_no_fingerprint(monkeypatch):
     # As an editable install by meson-python is found: its folder does not exist.
     package = ModuleSpec("editable", None, is_package=True)

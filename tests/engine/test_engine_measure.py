@@ -26,6 +26,7 @@ from svmrepro.workflow.configuration import jobs, load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.journal.journal_line import dump_lines
+from svmrepro.workflow.journal.missing_runs import MissingRuns
 from svmrepro.workflow.journal.own_solvers import failures
 from svmrepro.workflow.measurement import data_sets
 from svmrepro.workflow.measurement.forecast import Forecast, duration, extrapolate
@@ -239,6 +240,15 @@ def test_of_a_run_that_two_jobs_made_the_first_counts():
     lines, _ = measure(config)
     journal(config).append({**journal(config).valid_lines()[0], "cpu_seconds": 99.0})
     assert measure(config) == (lines, "")
+
+
+def test_an_earlier_error_of_a_users_own_solver_does_not_count():
+    config = prepare({"bad": solver("failing"), "liar": solver("wrong")}, [20], repeats=2)
+    measure(config)
+    lines = journal(config).valid_lines()
+    for began, labels in ((lines[0]["time"], set()), ("9999", {"bad"})):
+        missing = MissingRuns(the_experiment(config), None, lines, began)
+        assert {contender.label for contender, _ in missing.runs(rows(config)[0], {})} == labels
 
 
 def test_budget_saves_repeats_but_never_the_first():

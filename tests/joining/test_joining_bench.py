@@ -85,6 +85,30 @@ def test_a_solver_of_ones_own_joins_all_others_and_known_names_choose():
     assert "dual-descent" in bench_settings.contenders_of(Bench(bias=False, kernel="linear"))
 
 
+def test_a_baseline_is_named_by_its_label_or_as_a_solver():
+    for asked, label in (("", "mine.fit"), ("libsvm", "libsvm-dense"), ("mine:fit", "mine.fit")):
+        contenders = {"mine.fit": {"solver": "mine:fit"}, "libsvm-dense": {"solver": "libsvm"}}
+        assert bench_settings.baseline_of(Bench(baseline=asked), contenders) == label
+
+
+@pytest.mark.parametrize("widths", [(3, 5), (5, 3)])
+def test_of_two_libsvm_files_each_may_lack_the_last_columns(widths, tmp_path):
+    paths = [tmp_path / "a1a", tmp_path / "a1a.t"]
+    for path, width in zip(paths, widths, strict=True):
+        path.write_text(f"1 1:1 {width}:2\n-1 2:1\n")
+    found = bench_settings.sample_of_file(paths[0], tmp_path / "own", None, test=paths[1])
+    for part in ("path", "test"):
+        with np.load(found.own[part]) as stored:
+            assert stored["shape"].tolist() == [2, 5]
+
+
+def test_what_an_import_prints_does_not_belong_to_the_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "greeting.py").write_text("print('hello')\ndef train(problem, eps, time_limit): ...\n")
+    bench_settings.check_own_solvers(Bench(["greeting:train"]))
+    assert capsys.readouterr() == ("", "hello\n")
+
+
 def test_sparse_examples_too_wide_for_dense_rows_have_no_dense_contenders(tmp_path):
     path = tmp_path / "wide.libsvm"
     path.write_text("".join(f"{(-1) ** k} {k + 1}:1 4000000:1\n" for k in range(50)))
@@ -144,6 +168,7 @@ def test_options_are_read_as_by_the_conformance_test(text, value):
         (["--degree", "3"], "--degree: the gaussian kernel has no degree; leave it out"),
         (["--rows", "0"], "--rows: must be positive, not 0"),
         (["--baseline", "smo-newtn"], "--baseline: no solver 'smo-newtn'; did you mean 'smo-newton'?"),
+        (["--baseline", "smo-newtn", "-d", "adlut"], "--baseline: no solver 'smo-newtn'"),
         (["--option", "q"], "--option: 'q' is not of the form NAME=VALUE"),
         (["-s", "libsvm", "--option", "q=1"], "--option: no solver of yours takes part"),
         (["--C", "1e300"], "--C: must be a number below 2^63, not 1e+300"),
@@ -203,8 +228,17 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     before = rows_of(figure.with_name("measurements.csv"))
     data = ["-d", "bench/mine/arrays/mine.npz", "--labels", "0:-1,1:1"]
     words = [*data, "--option", "cache_mb=20", "--gamma", "0.5"]
-    assert main(["bench", *words, *(word for name in solvers for word in ("-s", name))]) == 1
-    assert rows_of(figure.with_name("measurements.csv")) == before, "the command measures nothing again"
+    words += [word for name in solvers for word in ("-s", name)]
+    assert main(["bench", *words]) == 1
+    after = rows_of(figure.with_name("measurements.csv"))
+    solved, refused = ([row for row in after if (row["status"] == "error") == kind] for kind in (False, True))
+    assert solved == [row for row in before if row["status"] != "error"], "nothing solved is measured again"
+    assert len(refused) == 3 and not any(row in before for row in refused), "what failed is tried again"
+    said = f"mine: measured; {len(solved)} of {len(after)} runs earlier (--again"
+    assert said in capsys.readouterr().err
+    assert main(["bench", *words, "--again"]) == 1
+    ids = ({row["run_id"] for row in each} for each in (after, rows_of(figure.with_name("measurements.csv"))))
+    assert set.isdisjoint(*ids) and "earlier" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("other", [False, True])

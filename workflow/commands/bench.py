@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--baseline", default="", help="the solver that ratios of seconds refer to")
     add("--repeats", type=int, default=3, help="runs of each solver at each size, fewer of slow ones (3)")
     add("--seconds", type=float, default=60.0, help="CPU seconds for all runs together (60)")
+    add("--again", action="store_true", help="measure anew what was measured with the same settings")
     add("-o", "--output", help="folder of the results (bench/<name of the data>)")
 
 
@@ -57,10 +58,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
         return _run(given, folder)
     except KeyboardInterrupt as stop:
         place = callers_folder.shown(folder)
-        print(
-            f"\nstopped; finished measurements are kept in {place}, and the same command resumes",
-            file=sys.stderr,
-        )
+        how = "the same command" + " without --again" * given.again
+        print(f"\nstopped; finished measurements are kept in {place}, and {how} resumes", file=sys.stderr)
         return stop.args[0] if stop.args else 130
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -17,12 +17,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import user_functions
-from svmrepro.workflow.configuration import Config, callers_folder, dump_config, load_config, paths
+from svmrepro.workflow.configuration import (
+    Config,
+    Experiment,
+    callers_folder,
+    dump_config,
+    load_config,
+    paths,
+)
+from svmrepro.workflow.configuration.jobs import instances
 from svmrepro.workflow.errors import StepError, writing
 from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
-from svmrepro.workflow.journal.journal_line import OPTIMAL, read_lines
+from svmrepro.workflow.journal.journal_file import Journal
+from svmrepro.workflow.journal.journal_line import OPTIMAL, dump_lines, read_lines
 from svmrepro.workflow.journal.own_solvers import failures
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
@@ -73,8 +82,8 @@ def bench(
         Folder of the results, by default ``bench/<name of the data>``.
     **settings
         ``C``, ``kernel`` ("gaussian", "linear" or "polynomial"), ``gamma``, ``degree``, ``eps``, ``rows``,
-        ``labels`` (such as ``{0: -1, 1: 1}``), ``label``, ``test``, ``baseline``, ``repeats`` and
-        ``seconds``, like the options of the command; ``bias=False`` for its ``--no-bias``; ``options``, a
+        ``labels`` (such as ``{0: -1, 1: 1}``), ``label``, ``test``, ``baseline``, ``repeats``, ``seconds``
+        and ``again``, like the options of the command; ``bias=False`` for its ``--no-bias``; ``options``, a
         mapping, for your solvers.
 
     Returns
@@ -133,6 +142,7 @@ def run_bench(wanted: Bench, folder: Path, arrays: Mapping[Path, tuple[Any, Any]
     bench_settings.check_own_solvers(wanted)
     _hand_on_modules(wanted.solvers)
     contenders = bench_settings.contenders_of(wanted)
+    bench_settings.baseline_of(wanted, contenders)
     bench_settings.check_data(wanted, arrays)
     with lock(folder / ".run.lock", partial(_say_waiting, folder)):
         bench_folder.refuse_other_data(folder, wanted.data)  # of the bench that this one waited for
@@ -153,7 +163,7 @@ def run_bench(wanted: Bench, folder: Path, arrays: Mapping[Path, tuple[Any, Any]
             say(f"left out: {', '.join(dense)}; as dense rows, the examples would take more than 1 GiB")
         if absent := bench_settings.absent(wanted):
             say(absent)
-        _measure(config, folder)
+        _measure(config, folder, wanted.again)
         files = _show(config, folder)
         return BenchFiles(files, {**failures(config, config.experiments), **_nothing_solved(config)})
 
@@ -188,17 +198,31 @@ def say(text: str) -> None:
     print(f"{clear}bench: {text}", file=sys.stderr, flush=True)
 
 
-def _measure(config: Config, folder: Path) -> None:
-    """Measure every data set, each in a process of its own; existing measurements are kept."""
+def _measure(config: Config, folder: Path, again: bool) -> None:
+    """Measure every data set, each in a process of its own; unless ``again``, what was measured is kept."""
     from svmrepro.workflow.steps import analyse, collect  # late, as below, after the checks
 
     file = folder / "config.json"
     atomic_write(file, dump_config(config))
-    for name in config.papers[PAPER].experiments:
+    for name, experiment in config.papers[PAPER].experiments.items():
+        journal = Journal(paths.journal(config, PAPER, name))
+        if again:
+            _forget(journal, experiment)
+        before = {line["run_id"] for line in journal.valid_lines()}
         _measure_set(file, name)
         analyse.run(config, PAPER, name)
-        say(f"{name}: measured")
+        lines = read_lines(paths.job_file(config, PAPER, name, "all"))
+        made = [line["run_id"] in before for line in lines if line["status"] != "not_run"]
+        earlier = f"; {sum(made)} of {plural(len(made), 'run')} earlier (--again measures them anew)"
+        say(f"{name}: measured{earlier * any(made)}")
     collect.run(config, PAPER)
+
+
+def _forget(journal: Journal, experiment: Experiment) -> None:
+    """Remove the runs of an experiment from a journal; those under other settings stay."""
+    rows = {instance.fingerprint for instance in instances(experiment)}
+    lines = journal.valid_lines()
+    atomic_write(journal.path, dump_lines(line for line in lines if line["row"] not in rows))
 
 
 def _show(config: Config, folder: Path) -> list[Path]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Container, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +112,7 @@ class Bench:
     repeats: int = 3
     baseline: str = ""  # "": the first of our solvers
     options: Mapping[str, Any] = field(default_factory=dict)  # of the user's own solvers
+    again: bool = False  # measure anew what was measured
 
 
 def check_values(bench: Bench) -> None:
@@ -228,9 +231,15 @@ def sample_of_file(
     """
     name = _name_of(path)
     told: Any = {} if labels is None else {"labels": labels}
+    register: Any = partial(datasets.register_file, name, label=label, **told)
     try:
-        datasets.register_file(name, path, label=label, test=test, **told)
+        entry = register(path, test=test)
         data = datasets.load(name)
+        if test is not None and entry.form() == entry.form("test") == "libsvm":
+            register(test)
+            wider = max(data.X.shape[1], datasets.load(name).X.shape[1])
+            register(path, test=test, features=wider)  # each may lack the last columns of the other
+            data = datasets.load(name)
         stored = {"train": (data.X, data.y)}
         if test is not None:
             tested = datasets.load(name, part="test")
@@ -251,18 +260,18 @@ def sample_of_file(
             raise StepError(
                 f"{path}: -n {n}: the first {size} rows, drawn at random, hold one class only; {hint}"
             )
-    entry: dict[str, Any] = {}
+    own: dict[str, Any] = {}
     for part, (X, y) in stored.items():
         file = folder / f"{name}{'-test' * (part == 'test')}.npz"
         if file.resolve() in (path.resolve(), test and test.resolve()):
             raise StepError(f"--output: {file} would be overwritten by a sample of it; name another folder")
         with atomic_path(file) as temporary:
             write_npz(temporary, X, y)
-        entry["path" if part == "train" else "test"] = str(file)
+        own["path" if part == "train" else "test"] = str(file)
     title = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     X = stored["train"][0]
     return BenchData(
-        name, title, n, len(order), _scale(X), entry, test is not None, dense_bytes=_dense_bytes(X)
+        name, title, n, len(order), _scale(X), own, test is not None, dense_bytes=_dense_bytes(X)
     )
 
 
@@ -304,9 +313,7 @@ def write_configuration(bench: Bench, data: Sequence[BenchData], folder: Path) -
         contenders = {label: entry for label, entry in contenders.items() if entry.get("storage") != "dense"}
         if not contenders:
             raise StepError("--solver: the examples are too many for solvers that take dense rows only")
-    baseline = bench.baseline or next(iter(contenders))
-    if baseline not in contenders:
-        raise StepError(f"--baseline: no solver {baseline!r}{did_you_mean(baseline, contenders)}")
+    baseline = baseline_of(bench, contenders)
     limit = max(0.2, round(bench.seconds / (RUNS * len(contenders) * len(data)), 2))
     main = {
         "data_dir": DOWNLOADS,
@@ -387,6 +394,15 @@ def contenders_of(bench: Bench) -> dict[str, dict[str, Any]]:
     return fitting
 
 
+def baseline_of(bench: Bench, contenders: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the label of the baseline, which may be named as for ``--solver``; else a StepError."""
+    asked = bench.baseline or next(iter(contenders))
+    for label, entry in contenders.items():
+        if asked in (label, entry["solver"]):
+            return label
+    raise StepError(f"--baseline: no solver {asked!r}{did_you_mean(asked, contenders)}")
+
+
 def _peers(bench: Bench) -> dict[str, dict[str, Any]]:
     """Return the contenders that take part if no known solver is named, installed or not."""
     if not bench.bias:
@@ -419,7 +435,8 @@ def check_own_solvers(bench: Bench) -> None:
             user.check_name()
             if ":" in name:
                 solver_fingerprint(name)  # its error for a missing module is short
-            user.check_call(bench.options)
+            with redirect_stdout(sys.stderr):  # what an import prints does not belong to the table
+                user.check_call(bench.options)
         except (ValueError, StepError) as error:
             known = [*SOLVERS, *user_functions.declared()]
             suggestion = "" if ":" in name else closest(name, known)

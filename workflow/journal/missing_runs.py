@@ -1,7 +1,8 @@
 """Resuming: which runs are already done and which are still to be made, by the lines of the journal.
 
 A line of the journal counts while its ``row`` is the fingerprint of an instance of the experiment, unless it
-says that nothing was run. A run is still to be made unless
+says that nothing was run. Nor does an error of a user's own solver count that an earlier step met: what the
+solver lacked may be there now. A run is still to be made unless
 
 - it has a line, or a line of its contender and instance has a final status, such as an error;
 - its contender has used up the budget for repeats at this instance; or
@@ -24,10 +25,17 @@ from svmrepro.workflow.journal.journal_line import FINAL, LIMITS
 class MissingRuns:
     """The runs of an experiment that are still to be made, given all lines of its journal.
 
-    ``shuffle`` is the seed of a random order of the contenders; None means that they take turns.
+    ``shuffle`` is the seed of a random order of the contenders; None means that they take turns. ``began`` is
+    the time at which the step began, as lines have it.
     """
 
-    def __init__(self, experiment: Experiment, shuffle: int | None, lines: Iterable[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        shuffle: int | None,
+        lines: Iterable[dict[str, Any]],
+        began: str = "",
+    ) -> None:
         self._experiment = experiment
         self._shuffle = shuffle
         #: Lines that count by the fingerprint of their instance, and those among them that record a limit.
@@ -35,7 +43,8 @@ class MissingRuns:
         self._limits: list[dict[str, Any]] = []
         current = {instance.fingerprint for instance in instances(experiment)}
         for line in lines:
-            if line["row"] in current and line["status"] != "not_run":
+            earlier_error = line["status"] == "error" and ":" in line["solver"] and line["time"] < began
+            if line["row"] in current and line["status"] != "not_run" and not earlier_error:
                 self.add(line)
 
     def add(self, line: dict[str, Any]) -> None:

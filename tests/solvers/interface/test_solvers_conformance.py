@@ -7,6 +7,8 @@ import importlib
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -27,7 +29,8 @@ from svmrepro.solvers import (
     solve,
     user_functions,
 )
-from svmrepro.solvers.conformance import CHECKS, check, main
+from svmrepro.solvers.conformance import CHECKS, THREAD_VARIABLES, check, main
+from svmrepro.workflow.surroundings import machine
 
 HERE = "test_solvers_conformance"
 
@@ -247,6 +250,20 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         main([f"{HERE}:good", "--option", "steps"])
 
 
+def one_thread(problem: Problem, eps: float, time_limit: float | None) -> Any:
+    if {os.environ.get(name) for name in THREAD_VARIABLES} != {"1"}:
+        raise ValueError("several threads")
+    return good(problem, eps, time_limit)
+
+
+def test_libraries_have_one_thread_as_in_a_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert THREAD_VARIABLES == machine.THREAD_VARIABLES
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    assert check(f"{HERE}:one_thread", without=[name for name in CHECKS if name != "solves"]).passed
+    assert os.environ["OMP_NUM_THREADS"] == "2" and "MKL_NUM_THREADS" not in os.environ
+
+
 # -- entry points
 
 
@@ -353,6 +370,67 @@ def test_an_answer_that_is_computed_when_it_is_read_is_timed():
     problem = Problem(np.eye(2), [-1, 1])
     found = user_functions.run(lambda *_: SimpleNamespace(alpha=Lazy(), bias=0.0), problem, 1e-3, None, {})
     assert min(found.cpu_seconds, found.wall_seconds) > 0.04
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (SimpleNamespace(alpha=["?"], bias=0.0), "returned no solution: alpha must be an array of real"),
+        (SimpleNamespace(alpha=[0.0], bias="?"), "returned no solution: bias must be an array of real"),
+        (SimpleNamespace(alpha=[0.0], bias=[0.0, 1.0]), r"returned a bias of shape \(2,\), not a number"),
+        ({"alpha": [0.0], "bias": 0.0}, "returned dict, without alpha and bias as attributes"),
+    ],
+)
+def test_an_answer_that_is_no_solution(answer: Any, said: str) -> None:
+    with pytest.raises(user_functions.UserSolverError, match=f"^the solver {said}"):
+        user_functions.run(lambda *_: answer, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+
+
+def test_a_bias_may_be_an_array_of_one_number() -> None:
+    answer = SimpleNamespace(alpha=np.zeros(2), bias=np.array([0.5]))
+    assert user_functions.run(lambda *_: answer, Problem(np.eye(2), [-1, 1]), 1e-3, None, {}).bias == 0.5
+
+
+def test_an_import_keeps_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "moving.py").write_text("import os\nos.chdir('/')\ndef fit(problem, eps, time_limit): ...\n")
+    folder = Path.cwd()
+    user_functions.UserSolver("moving:fit").load()
+    assert Path.cwd() == folder
+
+
+def test_a_call_leaves_no_timer_and_no_handler_of_its_signal() -> None:
+    def solver(problem: Problem, eps: float, time_limit: float | None) -> Any:
+        signal.signal(signal.SIGVTALRM, lambda *_: None)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 1000.0)
+        return SimpleNamespace(alpha=np.zeros(2), bias=0.0)
+
+    before = signal.getsignal(signal.SIGVTALRM)
+    user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {})
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGVTALRM) == before
+
+
+def test_the_time_of_workers_counts_that_an_earlier_call_started() -> None:
+    program = (
+        "import time\n"
+        "while True:\n"
+        "    input()\n"
+        "    began = time.process_time()\n"
+        "    while time.process_time() < began + 0.3: pass\n"
+        "    print('done', flush=True)\n"
+    )
+    words = [sys.executable, "-S", "-c", program]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+
+        def solver(problem: Problem, eps: float, time_limit: float | None) -> Any:
+            print(file=worker.stdin, flush=True)
+            worker.stdout.readline()
+            return SimpleNamespace(alpha=np.zeros(2), bias=0.0)
+
+        runs = [user_functions.run(solver, Problem(np.eye(2), [-1, 1]), 1e-3, None, {}) for _ in range(2)]
+        worker.kill()
+    assert all(0.25 < each.cpu_seconds < 0.55 for each in runs)
 
 
 def test_numpys_error_state_is_that_before_the_call():
