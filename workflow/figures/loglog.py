@@ -200,12 +200,13 @@ def _points(
 
 
 def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> list[int]:
-    """Draw the paper's points, light and hollow, with its refitted line; return their sizes."""
+    """Draw the paper's points, hollow and above ours, with its refitted line; return their sizes."""
     series = results.numbers.series(name, contender)
     if not series:
         return []
     seconds = [values[0] for values in series.values()]
-    axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, zorder=1, **style.HOLLOW)
+    hollow = style.HOLLOW | {"markerfacecolor": "none", "markeredgewidth": 0.7, "zorder": 5}
+    axes.plot(list(series), seconds, look.marker, **hollow)
     fit = results.fit(name, contender, CPU, PAPER)
     if fit is not None and results.shown_exponent(name, contender, CPU, PAPER) is not None:
         ends = (fit.n_min, fit.n_max)
