@@ -57,9 +57,9 @@ def build(results: Results, artefact: Artefact) -> Table:
         *load_notes(results, rows, contenders),
     ]
     columns = _columns(contenders, beside)
-    body = absent_last(columns, body)
-    first, *more = (TableSection(_about(columns, key), body, heading) for key, heading in HEADINGS.items())
-    return table_of(results, artefact, first.columns, body, *more, notes=notes, heading=first.heading)
+    ordered = absent_last(columns, body)
+    first, *more = (TableSection(_about(columns, key), ordered, heading) for key, heading in HEADINGS.items())
+    return table_of(results, artefact, first.columns, ordered, *more, notes=notes, heading=first.heading)
 
 
 def _about(columns: Sequence[Column], key: str) -> list[Column]:
