@@ -71,7 +71,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
         f"{display_name(label)} ({part} of {len(solved)}, {certified[label]} solved)"
         for label, part in rare.items()
     )
-    note = f"Left out, taking part in fewer than half of the problems: {said}" if said else ""
+    note = f"Left out, in fewer than half of the problems: {said}" if said else ""
     figure.legend(
         handles=handles,
         loc="outside lower center",

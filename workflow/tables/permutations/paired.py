@@ -96,7 +96,8 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
         first, second = (
             Column(f"paper_{label}_{key}", display_name(label), group=group, paper=True) for label in beside
         )
-        columns += [first, Column(f"paper_{key}_mark", "test", group=group, paper=True), second]
+        test = Column(f"paper_{key}_mark", "test", group=group, paper=True, prose=True, short=True)
+        columns += [first, test, second]
     return columns
 
 
