@@ -248,6 +248,16 @@ def test_a_figure_tells_what_is_left_out_and_what_has_no_test_part():
     ]
 
 
+def test_no_line_leads_through_a_place_without_a_point():
+    runs = [run("set", "svmperf", 4000, C, iterations=50) for C in (1.0, 10.0, 1000.0)]
+    runs.append(run("set", "svmperf", 4000, 100.0, status="time_limit", time_limit=30))
+    found = results(runs, experiment("set", "C_total"))
+    shown = artefact(panels=[{"contender": "svmperf"}], x="C_total", y={"of": "iterations"})
+    with styled():
+        figure = curves.build(found, replace(shown, experiments=("set",)))
+    assert [[*line.get_xdata()] for line in figure.axes[0].get_lines()] == [[1.0, 10.0], [1000.0]]
+
+
 def test_one_example_is_the_common_denominator_of_the_performances():
     shares = (211 / 312, 209 / 312, 158 / 312, 100 / 312)
     column = "performance.accuracy"

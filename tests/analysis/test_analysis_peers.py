@@ -112,6 +112,29 @@ def test_there_is_a_figure_with_and_without_measurements():
     seconds_ratios.build(empty, artefact("figure"))
 
 
+def test_a_solver_that_solved_nothing_has_its_reason_and_no_mark_in_the_legend():
+    few = {**CONTENDERS, "mine": replace(CONTENDERS["mine"], largest=2000)}
+    lines = [each for each in runs() if each.contender != "mine"]
+    lines.append(run("set", "mine", 1000, status="uncertified"))
+    made = with_ratios(results(lines, replace(experiment("set"), contenders=few)), "set")
+    figure = seconds_ratios.build(made, artefact("figure"))
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["SMO-Newton = 1", "LIBSVM, dense"]
+    assert "No timing: certificate failed: Mine (Set)" in figure.axes[0].get_xlabel()
+
+
+def test_whiskers_of_seconds_end_within_the_panel():
+    lines = [
+        run("set", "smo-newton", n, repeat=repeat, cpu_seconds=seconds, **CERTIFICATE)
+        for n in (1000, 2000)
+        for repeat, seconds in enumerate((1.0, 1.1, 9.0))
+    ]
+    made = results(lines, replace(experiment("set"), contenders=CONTENDERS))
+    low, high = seconds_objectives.build(made, artefact("figure")).axes[0].get_ylim()
+    least, most = made.group("set", "smo-newton", 1000).interval("cpu_seconds").ends
+    assert low < least < 0.5 and 2.2 < most < high
+
+
 def test_of_very_many_contenders_each_is_compared_with_the_first(monkeypatch):
     described = replace(experiment("set"), contenders=CONTENDERS)
     made = results(list(runs()), described)
@@ -200,7 +223,7 @@ def test_a_profile_names_a_solver_of_few_problems_and_draws_no_line():
         figure = performance_profile.build(measured, replace(artefact("figure"), experiments=names))
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["SMO-Newton", "LIBSVM, dense"]
-    assert "Mine (1 of 3)" in legend.get_title().get_text()
+    assert "Mine (1 of 3, 1 solved)" in " ".join(legend.get_title().get_text().split())
     # Nor is it the fastest of the problem in which it takes part.
     assert figure.axes[0].get_lines()[0].get_ydata()[0] == 1.0
 

@@ -204,6 +204,22 @@ def test_a_small_table_shows_the_filter_of_its_address(page):
     expect(page.get_by_role("button", name="Filter: verdict")).to_be_visible()
 
 
+def test_a_number_is_filtered_by_what_its_cell_is_sorted_by(page, site):
+    rows = page.locator("table.data").first.locator("tbody tr")
+    page.goto(f"{PAGES['table']}#column2=num:greater:0.01")  # of a cell with an interval
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("0.01 … 0.03")
+    page.goto(f"{PAGES['table']}#column2=num:empty:")
+    expect(rows).to_contain_text("needs more than 128 MB")
+    source = (site / PAGES["table"]).read_text(encoding="utf-8")
+    negative = (site / PAGES["table"]).with_name("negative.html")
+    below = source.replace('data-order="0.02">0.02', 'data-order="-1.1">\N{MINUS SIGN}1.1 %')
+    negative.write_text(below, encoding="utf-8")
+    page.goto(f"{HERE}/tables/negative.html#column2=num:less:0")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("1.1 %")
+
+
 def test_a_figure_zooms_and_keeps_the_numbers_of_a_mark(page):
     page.goto(PAGES["figure"])
     plot = page.locator("#panels .plot").first
@@ -365,4 +381,8 @@ def test_tables_are_there_without_scripts(browser, site):
     watched = opened(browser, java_script_enabled=False)
     watched.page.goto((site / PAGES["claim"]).as_uri())
     expect(watched.page.get_by_text("90.0 … 110")).to_be_visible()
+    watched.page.goto((site / PAGES["figure"]).as_uri())
+    expect(watched.page.locator("noscript img")).to_be_visible()
+    watched.page.goto((site / PAGES["experiment"]).as_uri())
+    expect(watched.page.locator("noscript p")).to_be_visible()
     watched.finish()

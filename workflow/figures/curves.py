@@ -18,7 +18,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, MarkerStyle
 from matplotlib.transforms import offset_copy
-from svmrepro.workflow.analysis.curves import AXES, PERFORMANCE, Point, absent, by_place, curve, one_example
+from svmrepro.workflow.analysis.curves import (
+    AXES,
+    PERFORMANCE,
+    Point,
+    absent,
+    by_place,
+    curve,
+    gaps,
+    one_example,
+)
 from svmrepro.workflow.analysis.printed_numbers import OPTIMA, TIMINGS
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.configuration.model import Artefact, Quantity
@@ -170,8 +179,8 @@ def draw(
         middle = {point.x: point.y for point in points}
         values = {point.x: point.values for point in points if point.values is not None}
         segments: dict[str, Any] = {**size, "elinewidth": 0.6, "capsize": 0, "linestyle": look.line}
-        # No line to a point below the floor: its slope would be meaningless.
-        for part in _above(middle, None if linear else artefact.settings.get("floor")):
+        missing = gaps(results, name, panel["contender"], x, quantity)
+        for part in _parts(middle, missing, None if linear else artefact.settings.get("floor")):
             whiskers(axes, part, look, values, **segments)
             flagged = [point.x for point in points if point.flagged and point.x in part]
             cross_flagged(axes, [(place, part[place].value) for place in flagged])
@@ -218,14 +227,19 @@ def _choice(axes: Axes, results: Results, artefact: Artefact, panel: Mapping[str
     axes.grid(True)
 
 
-def _above(points: Mapping[float, Interval], floor: float | None) -> list[dict[float, Interval]]:
-    """Split a curve into the parts between the points that are below the floor."""
+def _parts(
+    points: Mapping[float, Interval], missing: Iterable[float], floor: float | None
+) -> list[dict[float, Interval]]:
+    """Split a curve at the places without a point, and at points below the floor.
+
+    A line to a point below the floor would have a meaningless slope.
+    """
     parts: list[dict[float, Interval]] = [{}]
-    for x, y in points.items():
-        if floor is not None and y.value < floor:
+    for x in sorted({*points, *missing}):
+        if x not in points or (floor is not None and points[x].value < floor):
             parts.append({})
         else:
-            parts[-1][x] = y
+            parts[-1][x] = points[x]
     return [part for part in parts if part]
 
 

@@ -59,6 +59,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
 
 def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
     axes.set_xlim(*_range(results, names, solver))
+    prints = any(results.numbers.exponent(name, solver) is not None for name in names)
     stripes(axes, range(len(names) - 1, -1, -2))
     for place, name in enumerate(names):
         y = len(names) - 1 - place
@@ -78,12 +79,16 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
         if results.shown_exponent(name, solver, CPU) is None:
             here = solver in results.experiment(name).contenders
             said = "too few sizes" if here else "not in the paper" if results.compared(name) else "not run"
-            at, side = _free_side(axes, [*_drawn(results, name, solver)])
-            across: Any = {"transform": axes.get_yaxis_transform(), "ha": side, "va": "center"}
-            axes.text(at, y, said, fontsize=6, color="#555", **across)
+            _say(axes, results, name, solver, y, said)
         printed = results.numbers.exponent(name, solver)
         if printed is not None:
             axes.plot([printed] * 2, [y - 0.4, y + 0.4], color="#333", linewidth=1.0, zorder=2)
+        elif (
+            prints
+            and solver in results.compared(name)
+            and not results.shown_exponent(name, solver, CPU, PAPER)
+        ):
+            _say(axes, results, name, solver, y - 0.3, "no exponent in the paper")
     axes.set_title(display_name(solver), loc="left")
     axes.set_xlabel("exponent of n")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
@@ -91,6 +96,13 @@ def _panel(axes: Axes, results: Results, names: list[str], solver: str) -> None:
     axes.set_yticks(range(len(names)), [results.experiment(name).title for name in reversed(names)])
     axes.tick_params(axis="y", length=0, pad=6)  # room for the arrows
     axes.grid(True, axis="x")
+
+
+def _say(axes: Axes, results: Results, name: str, solver: str, y: float, said: str) -> None:
+    """Write why a mark is missing from an experiment's line, on the side with more room."""
+    at, side = _free_side(axes, [*_drawn(results, name, solver)])
+    across: Any = {"transform": axes.get_yaxis_transform(), "ha": side, "va": "center"}
+    axes.text(at, y, said, fontsize=6, color="#555", **across)
 
 
 def _drawn(results: Results, name: str, solver: str) -> Iterator[float]:

@@ -109,7 +109,7 @@ def draw(
     looks = _looks(results)
     for contender in results.main(name):
         look = looks[contender]
-        drawn = _ghosts(axes, results, name, contender, look)
+        drawn = results.numbers.series(name, contender)
         points = _points(axes, results, name, contender, look)
         sizes += [*drawn, *points]
         fit = results.fit(name, contender, CPU)
@@ -135,6 +135,8 @@ def draw(
         sizes += points
         if points:
             light.append(entry(display_name(contender), look, markersize=style.LIGHT_SIZE, linewidth=0.6))
+    for contender in results.main(name):
+        _ghosts(axes, results, name, contender, looks[contender])
     if absent:
         # Placed below the lines, which rise to the right. Its length does not affect the layout.
         corner: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
@@ -199,19 +201,18 @@ def _points(
     return list(points)
 
 
-def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> list[int]:
-    """Draw the paper's points, light and hollow, with its refitted line; return their sizes."""
+def _ghosts(axes: Axes, results: Results, name: str, contender: str, look: Look) -> None:
+    """Draw the paper's points, hollow and above ours, with its refitted line."""
     series = results.numbers.series(name, contender)
     if not series:
-        return []
+        return
     seconds = [values[0] for values in series.values()]
-    axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, zorder=1, **style.HOLLOW)
+    axes.plot(list(series), seconds, look.marker, markeredgewidth=0.7, **style.HOLLOW)
     fit = results.fit(name, contender, CPU, PAPER)
     if fit is not None and results.shown_exponent(name, contender, CPU, PAPER) is not None:
         ends = (fit.n_min, fit.n_max)
         law = [fit.predict(n) for n in ends]
         axes.plot(ends, law, color=GHOST, linestyle=look.line, linewidth=0.6, zorder=0)
-    return list(series)
 
 
 def _ghost_handle(results: Results, name: str, contender: str, look: Look) -> Line2D:

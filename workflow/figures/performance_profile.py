@@ -40,6 +40,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     by_problem = [seconds_of(results, name, labels) for name in artefact.experiments]
     solved = [each for each in by_problem if each]
     parts = {label: sum(label in each for each in solved) for label in labels}
+    certified = {label: sum(math.isfinite(each.get(label, math.inf)) for each in solved) for label in labels}
     if rare := {label: part for label, part in parts.items() if 2 * part < len(solved)}:
         labels = [label for label in labels if label not in rare]
         by_problem = [seconds_of(results, name, labels) for name in artefact.experiments]
@@ -66,8 +67,11 @@ def build(results: Results, artefact: Artefact) -> Figure:
     axes.grid(True)
     axes.set_xlabel("CPU seconds, as a factor of the fastest solver's")
     axes.set_ylabel(f"share of {problems} problems\nsolved within the factor")
-    said = ", ".join(f"{display_name(label)} ({part} of {len(solved)})" for label, part in rare.items())
-    note = f"Left out, with fewer than half of the problems: {said}" if said else ""
+    said = ", ".join(
+        f"{display_name(label)} ({part} of {len(solved)}, {certified[label]} solved)"
+        for label, part in rare.items()
+    )
+    note = f"Left out, in fewer than half of the problems: {said}" if said else ""
     figure.legend(
         handles=handles,
         loc="outside lower center",

@@ -92,8 +92,8 @@ def _draw_sizes(axes: Axes, results: Results, experiment: Experiment, looks: Map
                 heights.append(limit)
     if heights:
         loglog_axes(axes, sorted(sizes))
-        # Intervals from few repeats can be wider than all points together.
-        axes.set_ylim(min(heights) / 2, max(heights) * 2)
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, min(heights) / 2), max(high, max(heights) * 2))
     if absent:
         axes.text(
             0.98, 0.03, "\n".join(absent), fontsize=6, color="#555", ha="right", transform=axes.transAxes

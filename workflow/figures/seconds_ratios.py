@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,11 +57,11 @@ def build(results: Results, artefact: Artefact) -> Figure:
     style.stripes(axes, range(0, len(experiments), 2))
     axes.axvline(1.0, color="#333", linewidth=0.8, zorder=1)
     axes.set_xscale("log")
-    absent: dict[str, list[str]] = {}
+    absent: dict[str, dict[str, list[str]]] = {}
     bars: list[tuple[float, Interval, str]] = []
     for place, experiment in enumerate(experiments):
         for label, reason in _draw(panel, experiment, place, bars).items():
-            absent.setdefault(reason, []).append(f"{display_name(label)} ({experiment.title})")
+            absent.setdefault(reason, {}).setdefault(display_name(label), []).append(experiment.title)
     # Intervals from few repeats can be wider than all points together: arrows mark where they are cut off.
     axes.set_xlim(*axes.get_xlim())
     for y, ratio, colour in bars:
@@ -75,9 +75,11 @@ def build(results: Results, artefact: Artefact) -> Figure:
     label = f"CPU seconds relative to {display_name(baseline)}'s (further right: slower)"
     bars_said = "Bars: 95 % intervals, arrows: they go on; two dots: both of two ratios; neither: one pair"
     axes.set_xlabel("\n".join([label, bars_said, *_notes(results, looks, absent)]), fontsize=7)
-    handles = _key(panel_looks, baseline) + [
-        each for each in style.marks([axes]) if each.get_label() == style.FLAGGED
-    ]
+    drawn = {line.get_label() for line in axes.get_lines()}
+    handles = _key(
+        {label: look for label, look in panel_looks.items() if display_name(label) in drawn}, baseline
+    )
+    handles += [each for each in style.marks([axes]) if each.get_label() == style.FLAGGED]
     figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=7)
     return figure
 
@@ -126,7 +128,7 @@ def _draw(
         ratio = results.ratio(name, n, label, panel.baseline, CPU)
         limit = experiment.contenders[label].time_limit
         if ratio is not None:
-            panel.axes.plot(ratio.value, y, zorder=4, **mark_of(label, look))
+            panel.axes.plot(ratio.value, y, zorder=4, label=display_name(label), **mark_of(label, look))
             groups = [results.group(name, each, n) for each in (label, panel.baseline)]
             if any(group.all_flagged for group in groups):
                 style.cross_flagged(panel.axes, [(ratio.value, y)])
@@ -142,6 +144,9 @@ def _draw(
             beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "right"}
             panel.axes.annotate(said, (limit / unit, y), (-3, 0), fontsize=5.5, color=look.colour, **beside)
         elif not NOT_INSTALLED.match(reason):
+            if reason and results.largest_solved(name, label) is None:
+                # It failed before it had to stop taking part; the table of peers says the same.
+                reason = results.group(name, label, min(experiment.sizes)).briefly
             absent[label] = reason or f"{display_name(panel.baseline)} has no seconds"
     return absent
 
@@ -167,7 +172,9 @@ def _key(looks: Mapping[str, Look], baseline: str) -> list[Line2D]:
     ]
 
 
-def _notes(results: Results, looks: Mapping[str, Look], absent: Mapping[str, list[str]]) -> list[str]:
+def _notes(
+    results: Results, looks: Mapping[str, Look], absent: Mapping[str, Mapping[str, Sequence[str]]]
+) -> list[str]:
     """Say why marks are missing: first what is not installed, with its package, then each other reason."""
     packages: dict[str, list[str]] = {}
     for label in looks:
@@ -177,5 +184,7 @@ def _notes(results: Results, looks: Mapping[str, Look], absent: Mapping[str, lis
             packages.setdefault(found[1], []).append(display_name(label))
     lacking = [f"{', '.join(labels)} ({package})" for package, labels in packages.items()]
     notes = [f"Not installed: {'; '.join(lacking)}"] if lacking else []
-    notes += [f"{reason[0].upper()}{reason[1:]}: {'; '.join(who)}" for reason, who in absent.items()]
+    for reason, titles in absent.items():
+        said = "; ".join(f"{label} ({'; '.join(of)})" for label, of in titles.items())
+        notes.append(f"{reason[0].upper()}{reason[1:]}: {said}")
     return [line for note in notes for line in textwrap.wrap(note, 110, break_on_hyphens=False)]

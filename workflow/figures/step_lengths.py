@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullLocator
 from svmrepro.workflow.analysis.results import Results
 from svmrepro.workflow.analysis.step_lengths import WIDTH, edges, length, lengths
 from svmrepro.workflow.configuration.model import Artefact, Experiment
@@ -62,6 +63,7 @@ def _draw(axes: Axes, results: Results, experiment: Experiment, label: str, n: i
     axes.bar(ends[:-1], planned, WIDTH, align="edge", color=LOOKS[0].colour, linewidth=0)
     axes.stairs(plain, ends, color=LOOKS[1].colour, linewidth=0.9, baseline=0.5)
     axes.set_ylim(bottom=0.5)
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.axvline(0, color="#333", linewidth=0.5, linestyle=(0, (1, 2)))
     of_planned, of_plain = int(planned.sum()), int(plain.sum())
     share = 100 * of_planned / max(1, of_planned + of_plain)

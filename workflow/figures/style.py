@@ -35,9 +35,9 @@ MARKER_SIZE, LIGHT_SIZE = 4.5, 2.8
 """Sizes of markers: of points, of what stays in the background."""
 
 HOLLOW: dict[str, Any] = {
-    "linestyle": "none", "markerfacecolor": "white", "markeredgecolor": GHOST, "markersize": 4.0,
+    "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": GHOST, "markersize": 4.0, "zorder": 5,
 }  # fmt: skip
-"""Style of the paper's own points."""
+"""Style of the paper's own points, which lie above ours."""
 
 SETTINGS: dict[Any, Any] = {
     "font.size": 8,

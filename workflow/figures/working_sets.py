@@ -66,14 +66,18 @@ def build(results: Results, artefact: Artefact) -> Figure:
     absent = False
     for block, rows in zip(blocks, (panels[: lines[0]], panels[lines[0] :]), strict=True):
         for axes, (problem, own, means) in zip(rows.flat, block, strict=False):
-            # The legend has the usual numbers; crosses say that there are none.
+            # The legend has the usual numbers; crosses or words say that there are none.
             said = f"n = {problem.n:,}" + ("" if own in (0, *usual) else f"\n{plural(own, 'permutation')}")
             axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
             axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
             axes.grid(True, axis="y")
             axes.set_xticks(range(len(sets)), [str(count) for count in sets])
+            unmade = [place for place, label in enumerate(contenders) if not _made(results, problem, label)]
+            for place in unmade:
+                words: Any = {"transform": axes.get_xaxis_transform(), "fontsize": 6, "color": "#555"}
+                axes.text(place, 0.04, "not run", rotation=90, ha="center", va="bottom", **words)
             for side, (column, _, look), drawn in zip((-0.14, 0.14), SERIES, means, strict=True):
-                absent |= _draw(axes, drawn, look, own > DOTS)
+                absent |= _draw(axes, drawn, look, own > DOTS, unmade)
                 if own <= DOTS:
                     _permutations(axes, results, problem, contenders, column, look, side)
         outer_labels(rows, len(block))
@@ -136,8 +140,13 @@ def _permutations(
         axes.plot(*zip(*dots, strict=True), color=look.colour, **PERMUTATION)
 
 
-def _draw(axes: Axes, means: Means, look: Look, intervals: bool) -> bool:
-    """Draw a line, and crosses at the foot of the panel for missing points; return whether any are."""
+def _made(results: Results, problem: PermutedProblem, label: str) -> bool:
+    """Tell whether a contender was run on a problem."""
+    return any(run.status != "not_run" for run in results.group(problem.name, label, problem.n).runs)
+
+
+def _draw(axes: Axes, means: Means, look: Look, intervals: bool, unmade: Sequence[int]) -> bool:
+    """Draw a line, with crosses at the foot of the panel where runs give no point; return whether any do."""
     known = {place: mean for place, mean in enumerate(means) if mean}
     values = [100 * mean.value for mean in known.values()]
     ends = [mean.ends or (mean.value, mean.value) for mean in known.values()]
@@ -146,7 +155,7 @@ def _draw(axes: Axes, means: Means, look: Look, intervals: bool) -> bool:
     style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "linestyle": look.line}
     style |= {"markersize": 3, "linewidth": 0.9, "yerr": (below, above) if intervals else None}
     axes.errorbar(list(known), values, **style)
-    gone = [place for place, mean in enumerate(means) if not mean]
+    gone = [place for place, mean in enumerate(means) if not mean and place not in unmade]
     foot = axes.get_xaxis_transform()
     axes.plot(gone, [0.05] * len(gone), "x", transform=foot, color="#555", markersize=3.5)
     return bool(gone)

@@ -1,8 +1,13 @@
 import struct
+from dataclasses import replace
 
 import analysis_support as synthetic
 import pytest
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.analysis.fits import PAPER
+from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
+from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.configuration import config_dir, paths
+from svmrepro.workflow.figures import exponents, loglog
 from svmrepro.workflow.steps import plot
 
 
@@ -27,3 +32,26 @@ def test_the_same_numbers_give_the_same_svg_and_a_png_as_wide_as_a_column_or_two
     width, height = struct.unpack(">II", data[16:24])
     assert width / 300 == pytest.approx(3.5 if name.startswith("loglog") else 7.2, abs=0.01)
     assert 0.2 < height / width < 1.35
+
+
+def test_the_papers_points_are_not_hidden_by_ours(small):
+    results = load(small, synthetic.PAPER, ["adult-linear"])
+    figure = loglog.build(results, small.papers[synthetic.PAPER].artefacts["loglog-adult-linear"])
+    drawn = [line for line in figure.axes[0].get_lines() if line.get_marker() not in ("", "None")]
+    for points in (drawn, sorted(drawn, key=lambda line: line.get_zorder())):  # on the site, in print
+        hollow = [line.get_markerfacecolor() == "none" for line in points]
+        assert any(hollow) and hollow == sorted(hollow)
+
+
+def test_an_exponent_that_the_paper_lacks_is_said_to_be_missing(small, tmp_path):
+    for path in (config_dir() / "papers").glob(f"{synthetic.PAPER}_*.csv"):
+        lines = path.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if "scaling" not in path.name or "noise-linear" not in line]
+        (tmp_path / path.name).write_text("".join(kept))
+    results = load(small, synthetic.PAPER, ["adult-linear", "noise-linear"])
+    numbers = PaperNumbers(tmp_path, synthetic.PAPER)
+    fits = {key: fit for key, fit in results.fits.items() if key[3] != PAPER}
+    drawn = replace(results, numbers=numbers, fits=fits)
+    figure = exponents.build(drawn, small.papers[synthetic.PAPER].artefacts["exponents"])
+    texts = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert texts == [["no exponent in the paper"]] * 2

@@ -6,10 +6,13 @@ from support import rows_of
 from svmrepro.workflow.analysis.paired_contenders import pair_up, problems
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import config_dir, paths
+from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.figures import working_sets
 from svmrepro.workflow.figures.working_sets import relative
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, UNDECIDED, UNMEASURED, read_claims
 from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.judgement.verdicts import judge
+from svmrepro.workflow.site.tables_from_html import parse_table
 from svmrepro.workflow.statistics import Interval, mean_ratio
 from svmrepro.workflow.steps import plot
 
@@ -66,6 +69,15 @@ def test_a_smaller_problem_is_said_to_be_one_and_one_that_is_left_out_named(conf
     assert 0 < len(ran) < len(found) and list(found)[: len(ran)] == ran
     assert found["chess-board-100000"]["smo_seconds_reason"] == "not run: not part of the default scale"
     assert found["chess-board-100000"]["paper_pasmo_iterations"] == "105199379.0"
+
+
+def test_each_quantity_has_a_section_with_the_papers_numbers_and_words_that_can_be_sorted(config):
+    sections = parse_table(paths.table(config, PAPER, "smo-pasmo")["html"].read_text()).sections
+    assert [section.heading for section in sections] == ["CPU seconds", "Iterations", "Dual objectives"]
+    assert [len(section.shown) for section in sections] == [11, 11, 7]
+    assert all(sum(each.paper for each in section.columns) == 3 for section in sections[:2])
+    worded = [each.prose for section in sections for each in section.columns if each.header == "test"]
+    assert worded == [True] * 4
 
 
 def test_marks_follow_the_tests(config):
@@ -294,3 +306,13 @@ def test_figure_shows_working_sets_relative_to_one(config):
     svg = paths.figure(config, PAPER, "working-sets")["svg"].read_bytes()
     png = paths.figure(config, PAPER, "working-sets")["png"].read_bytes()
     assert svg.count(b"<path") > 10 and png[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_figure_says_which_working_sets_were_not_run(tmp_path):
+    config = permuted.measured(tmp_path, ["heart"], alone=("smo", "pasmo"), only=["smo-pasmo"])
+    settings = {"contenders": ["pasmo", "pasmo-2", "pasmo-20"], "sets": [1, 2, 20]}
+    drawn = Artefact("sets", "working-sets", "figure", ("heart",), "Working sets", "", settings)
+    figure = working_sets.build(load(config, PAPER, ["heart"]), drawn)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["not run"] * 2
+    entries = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert entries == ["mean CPU seconds", "mean iterations"]

@@ -3,6 +3,31 @@
 // Cells without a value come last, whichever way a column is sorted.
 const missingLast = (way) => (a, b) => (a === b ? 0 : a === -Infinity ? 1 : b === -Infinity ? -1 : way * (a - b));
 Object.assign(DataTable.ext.type.order, { "num-asc": missingLast(1), "num-desc": missingLast(-1) });
+// The number filter compares what a cell is sorted by: its text may have an interval, a unit or a typographic minus.
+const numberIn = (text) => (text == null || text === "" ? NaN : Number(String(text).replace(/<[^>]*>|,/g, "").replace("−", "-")));
+const COMPARISONS = {
+  equal: ["Equals", (a, b, shown) => a === b || shown === b],
+  notEqual: ["Does not equal", (a, b, shown) => a !== b && shown !== b],
+  greater: ["Greater than", (a, b) => a > b],
+  greaterOrEqual: ["Greater or equal", (a, b) => a >= b],
+  less: ["Less than", (a, b) => a < b],
+  lessOrEqual: ["Less or equal", (a, b) => a <= b],
+  empty: ["Empty", (a) => Number.isNaN(a)],
+  notEmpty: ["Not empty", (a) => !Number.isNaN(a)],
+};
+DataTable.ColumnControl.content.searchNumber.init = function ({ _parents }) {
+  const api = this.dt();
+  const search = (logic, given, loading) => {
+    const filters = given !== "" || /mpty/.test(logic);
+    const [, fits] = COMPARISONS[logic];
+    _parents?.forEach((each) => each.activeList(`${this.unique()}number`, filters));
+    const column = api.column(this.idx());
+    column.search.fixed("dtcc", filters ? (shown, _, row) => fits(numberIn(api.cell(row, this.idx()).render("sort")), numberIn(given), numberIn(shown)) : "");
+    if (!loading) column.draw();
+  };
+  return new DataTable.ColumnControl.SearchInput(api, this.idx(), this.idxOriginal()).type("num").addClass("dtcc-searchNumber")
+    .options(Object.entries(COMPARISONS).map(([value, [label]]) => ({ value, label }))).search(search).element();
+};
 const VALUES = { extend: "dropdown", text: "Choose values", content: ["searchList"] };
 const tableOptions = (table) => {
   // Of a header of two rows, the lower one has the columns.

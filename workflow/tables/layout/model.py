@@ -74,13 +74,15 @@ def table_of(
     *more: TableSection,
     notes: Sequence[str],
     problem: str = "",
+    heading: str = "",
 ) -> Table:
     """Return an artefact's table with the provenance of its data; `problem` is added to the caption.
 
+    The first section, with `columns` and `rows` under `heading`, is followed by those of `more`.
     A note that explains a mark is left out if no cell has it.
     """
     caption = f"{artefact.caption} {problem}.".strip() if problem else artefact.caption
-    sections = (TableSection(columns, absent_last(columns, rows)), *more)
+    sections = (TableSection(columns, absent_last(columns, rows), heading), *more)
     marked = any(ALL_FLAGGED in cell.text for each in sections for row in each.rows for cell in row.values())
     kept = [note for note in notes if marked or not note.startswith(ALL_FLAGGED)]
     return Table(artefact.title, sections, caption, kept, results.provenance())

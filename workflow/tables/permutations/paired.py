@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from svmrepro.workflow.analysis import paired_contenders
@@ -14,8 +15,8 @@ from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.number_text import significant
 from svmrepro.workflow.statistics import LARGER, SIGNIFICANCE, SMALLER
-from svmrepro.workflow.tables.layout.cells import DASH, Cell, count, missing, percent, printed, prose
-from svmrepro.workflow.tables.layout.model import Column, Table, table_of
+from svmrepro.workflow.tables.layout.cells import Cell, count, missing, percent, printed, prose
+from svmrepro.workflow.tables.layout.model import Column, Table, TableSection, absent_last, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells
 from svmrepro.workflow.tables.permutations._notes import load_notes, significance_note, size_notes
 
@@ -25,9 +26,12 @@ QUANTITIES = {
 }
 """Key of the columns -> column of the measurements, header, digits of a mean."""
 
+HEADINGS = {"seconds": "CPU seconds", "iterations": "Iterations", "objective": "Dual objectives"}
+"""Key of the columns -> heading of the section that shows them; the CSV has all in one line."""
+
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line per data set.
+    """Build a section per quantity, with one line per data set.
 
     Settings of the artefact: ``contenders`` (the baseline and its challenger), ``table`` (the paper's file
     with the columns ``<contender>_seconds``, ``<contender>_iterations`` and ``<quantity>_significant``) and
@@ -52,7 +56,16 @@ def build(results: Results, artefact: Artefact) -> Table:
         *size_notes(rows, results),
         *load_notes(results, rows, contenders),
     ]
-    return table_of(results, artefact, _columns(contenders, beside), body, notes=notes)
+    columns = _columns(contenders, beside)
+    ordered = absent_last(columns, body)
+    first, *more = (TableSection(_about(columns, key), ordered, heading) for key, heading in HEADINGS.items())
+    return table_of(results, artefact, first.columns, ordered, *more, notes=notes, heading=first.heading)
+
+
+def _about(columns: Sequence[Column], key: str) -> list[Column]:
+    """Return the columns, of which readers see the names and those of one quantity."""
+    names = {"experiment", "n", "pairs"}
+    return [replace(each, shown=each.shown and (each.key in names or key in each.key)) for each in columns]
 
 
 def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
@@ -62,7 +75,7 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
         group = f"mean {header}"
         columns += [
             Column(f"{contenders[0]}_{key}", names[0], group=group),
-            Column(f"{key}_mark", "test", group=group),
+            Column(f"{key}_mark", "test", group=group, prose=True, short=True),
             Column(f"{contenders[1]}_{key}", names[1], group=group),
             Column(f"{key}_change", "change", group=group),
             Column(f"{key}_p", "p", group=group),
@@ -74,7 +87,7 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
         Column("objective_higher", "higher", group=group, shown=False),
         Column("objective_lower", "lower", group=group, shown=False),
         Column("objective_difference", "median difference", group=group),
-        Column("objective_mark", "verdict", group=group),
+        Column("objective_mark", "verdict", group=group, prose=True, short=True),
         Column("objective_p", "p", group=group),
         Column("objective_p_holm", "p, Holm", group=group, shown=False),
     ]
@@ -83,7 +96,8 @@ def _columns(contenders: Sequence[str], beside: Sequence[str]) -> list[Column]:
         first, second = (
             Column(f"paper_{label}_{key}", display_name(label), group=group, paper=True) for label in beside
         )
-        columns += [first, Column(f"paper_{key}_mark", "test", group=group, paper=True), second]
+        test = Column(f"paper_{key}_mark", "test", group=group, paper=True, prose=True, short=True)
+        columns += [first, test, second]
     return columns
 
 
@@ -99,7 +113,7 @@ def _row(
     if not pairing.first:
         reason = results.why_any_missing(problem.name, contenders, problem) or "not run: no pairs"
         cells[f"{contenders[0]}_seconds"] = missing(reason)
-        cells[f"{contenders[0]}_iterations"] = missing(reason, DASH)
+        cells[f"{contenders[0]}_iterations"] = missing(reason)
         return cells
     wanted = len(results.experiment(problem.name).seeds)
     made, timed = len(pairing.first), len(families["seconds"].pairings[place].first)
