@@ -21,6 +21,7 @@ from support import measurement
 from svmrepro import datasets
 from svmrepro.datasets import loading
 from svmrepro.datasets.registry import Registry, parse_registry
+from svmrepro.solvers import SOLVERS
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, load_config, paths
 from svmrepro.workflow.errors import StepError
@@ -165,6 +166,13 @@ def test_what_the_surroundings_lack_is_no_result_of_a_solver(name, file, said, m
     monkeypatch.syspath_prepend(Path.cwd())
     lines, _ = measure(config)
     assert [line["status"] for line in lines] == ["optimal", "optimal"]
+
+
+def test_a_damaged_peer_is_not_run(monkeypatch):
+    monkeypatch.setitem(sys.modules, f"svmrepro.solvers.{SOLVERS['libsvm'].module}", None)
+    lines, _ = measure(prepare({"peer": {"solver": "libsvm"}}, sizes=[20]))
+    ((_, status, reason),) = statuses(lines, "peer")
+    assert status == "not_run" and reason.startswith("ModuleNotFoundError: ")
 
 
 def test_a_run_after_a_first_call_that_failed_is_flagged():

@@ -161,10 +161,10 @@ class ContenderRuns:
     def run(self, contender: Contender) -> dict[str, Any]:
         """Run a contender once; return ``status`` and the fields of `NO_RESULT` of the journal's line.
 
-        If a contender raises, its status is ``error`` with the reason; for a peer that is not installed, or
+        If a contender raises, its status is ``error`` with the reason; for a peer that cannot be imported, or
         more threads than processors, it is ``not_run``. The other contenders continue. A full disk, too many
-        open files and a package that cannot be imported raise a StepError: the run may succeed another time.
-        The run after a first call that failed is flagged, as it may have compiled something.
+        open files and a package that a user's solver lacks raise a StepError: the run may succeed another
+        time. The run after a first call that failed is flagged, as it may have compiled something.
         """
         here = processors()
         if contender.threads > here:  # they would wait for each other
@@ -175,12 +175,15 @@ class ContenderRuns:
         except NotInstalled:
             return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
+            reason = _reason(error, contender)
+            if isinstance(error, ImportError) and ":" not in contender.solver:
+                return {**NO_RESULT, "status": "not_run", "reason": reason}
             if _is_surroundings(error):
-                said = f"{contender.label}: {_reason(error, contender)}"
+                said = f"{self._experiment.name}, n = {len(self._y):,}: {contender.label}: {reason}"
                 again = "finished measurements are kept, and the same command resumes"
-                raise StepError(f"{self._experiment.name}, n = {len(self._y):,}: {said}; {again}") from error
+                raise StepError(f"{said}; {again}") from error
             # Whatever else a solver raises, also a user's own, is its result and must not end the job.
-            return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
+            return {**NO_RESULT, "status": "error", "reason": reason}
         if cold := self._cold.pop(contender.label, None):
             reasons = filter(None, (found["flag_reason"], f"the first call failed: {cold}"))
             found |= {"flagged": True, "flag_reason": "; ".join(reasons)}
