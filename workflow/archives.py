@@ -7,7 +7,9 @@ others. Nothing outside the target folder is ever written; sizes are limited by 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shutil
 import stat
 import time
 import zipfile
@@ -31,6 +33,7 @@ _SUFFIXES = (".csv", ".parquet", ".json", ".md", ".html", ".svg", ".png", ".txt"
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}", re.ASCII)
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)", re.ASCII)
 _CHUNK = 2**20
+_UNPACKING, _ABANDONED = ".unpacking-", 86_400.0  # seconds
 
 
 def pack(files: Mapping[str, bytes], target: Path) -> None:
@@ -85,7 +88,10 @@ def unpack(file: Path, below: Path, said: str = "") -> Path:
         return target
     with writing(target):
         below.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=below, prefix=".unpacking-") as temporary:
+        for left in below.glob(f"{_UNPACKING}*"):  # by a killed process
+            if time.time() - left.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
+        with TemporaryDirectory(dir=below, prefix=_UNPACKING) as temporary:
             whole = Path(temporary) / "run"
             try:
                 with zipfile.ZipFile(file) as archive:
@@ -126,6 +132,8 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
                     raise ValueError(f"holds more than {MOST_BYTES >> 20} MB unpacked")
                 digest.update(chunk)
                 target.write(chunk)
+            target.flush()
+            os.fsync(target.fileno())
         digests[member.filename] = digest.hexdigest()
     if SUMS not in digests:
         raise ValueError(f"has no {SUMS}: it is not a published run")

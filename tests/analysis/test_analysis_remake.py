@@ -1,17 +1,21 @@
 """Raw measurements as Parquet, and everything made again from them."""
 
 import csv
+import re
 import shutil
 from dataclasses import replace
 
 import analysis_support as synthetic
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support import PROJECT, rows_of, write_rows
 from svmrepro.workflow.analysis import parquet, tidy
 from svmrepro.workflow.analysis.measurement_columns import field_of
 from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.steps import remake
 
 COMMITTED = sorted((PROJECT / "results" / "reference").glob("*/*/measurements.parquet"))
@@ -66,6 +70,29 @@ def test_a_table_that_says_something_else_is_found(published, capsys):
     said = capsys.readouterr().out
     assert all(f"{file}.csv: row " in said for file in wrong) and "2 differences." in said
     assert not (output.parent / "drawn").exists()
+
+
+@pytest.mark.parametrize("form", ["html", "md", "json"])
+def test_a_text_that_says_something_else_is_found(form, published, capsys):
+    folder, output = published
+    path = folder / synthetic.PAPER / f"claims.{form}"
+    text = path.read_text()
+    path.write_text(text.replace("not measured", "measured", 1))
+    assert path.read_text() != text
+    assert remake.run([folder], output, figures=False) == 1
+    assert f"{path}: 'measured', now 'not'" in capsys.readouterr().out
+    path.write_text(re.sub(r"^\*.*measurements.*\*$|<footer>.*</footer>", "", text, flags=re.MULTILINE))
+    assert remake.run([folder], output, figures=False) == 0
+
+
+def test_measurements_of_two_forms_are_the_same(published, capsys):
+    folder, output = published
+    path = folder / synthetic.PAPER / "measurements.csv"
+    rows = rows_of(path)
+    rows[-1]["iterations"] = "7"
+    write_rows(path, rows)
+    assert remake.run([folder], output, figures=False) == 1
+    assert f"{path}: is not measurements.parquet: row {len(rows)}, iterations: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -127,6 +154,43 @@ def test_measurements_of_another_problem_are_refused(published, column, value):
     assert str(caught.value).endswith(" in the configuration")
 
 
+def test_small_settings_are_compared_by_their_ratio(two):
+    experiment = two.papers[synthetic.PAPER].experiments["noise-linear"]
+    label, contender = next(iter(experiment.contenders.items()))
+    contender = replace(contender, options={"step_tol": 1e-12})
+    experiment = replace(experiment, contenders={label: contender})
+    settings = Instance(experiment, 100, None).settings(contender)
+    row = {"n": "100", "contender": label, **tidy.flatten(settings)}
+    remake._check_settings(experiment, row)
+    with pytest.raises(StepError, match=r"options\.step_tol: 5e-10 in the measurements, 1e-12 in the conf"):
+        remake._check_settings(experiment, row | {"options.step_tol": "5e-10"})
+
+
+def test_impossible_measurements_are_refused(published):
+    folder, output = published
+    file = folder / synthetic.PAPER / "measurements.parquet"
+    table = pq.read_table(file)
+    place, words = table.column_names.index("n"), pa.array(["x"] * len(table))
+    for changed, said in (
+        (table.drop_columns(["contender"]), r"measurements\.parquet: no column 'contender'$"),
+        (
+            table.set_column(place, "n", words),
+            r"measurements\.parquet:2: n: 'x' is not a number of ex",
+        ),
+        (pa.table({"n": pa.nulls(1_000_001)}), r"has 1,000,001 rows, more than 1,000,000$"),
+    ):
+        pq.write_table(changed, file)
+        with pytest.raises(StepError, match=said):
+            remake.run([folder], output)
+
+
+def test_one_process_makes_a_folder(published, two):
+    folder, output = published
+    running = lock(paths.run_lock_file(replace(two, results_dir=output / "results")))
+    with running, pytest.raises(StepError, match=r"^--output: .*/paper is in use by process \d+ .*; name"):
+        remake.run([folder], output)
+
+
 def test_a_run_is_not_overwritten(published, tmp_path):
     folder, _ = published
     (tmp_path / "mine" / "results" / "paper" / "journal").mkdir(parents=True)
@@ -142,6 +206,8 @@ def test_equal_numbers_of_another_processor_are_the_same():
     assert remake.difference([row], [{**row, "seconds": "0.3", "zeros": ""}]) == ""
     assert remake.difference([row], [{**row, "seconds": "0.31"}]).startswith("row 1, seconds: ")
     assert remake.difference([row], []) == "1 row, now 0"
+    assert remake.difference([{"sum": "1e-17"}], [{"sum": "0.0"}]) == ""
+    assert remake.difference([{"sum": "1e-10"}], [{"sum": "2e-10"}]) == "row 1, sum: '1e-10', now '2e-10'"
 
 
 def test_a_folder_without_measurements_is_refused(tmp_path):

@@ -1,6 +1,8 @@
 """User-defined solvers for the engine's tests: small, pure NumPy, some of them misbehaving."""
 
+import errno
 import gc
+import importlib
 import math
 import os
 import subprocess
@@ -77,6 +79,26 @@ def uncountable(problem, eps, time_limit):
     answer = quick(problem, eps, time_limit)
     answer.iterations = "many"
     return answer
+
+
+def picky(problem, eps, time_limit):
+    """Refuse small problems, as the one of the first call."""
+    if problem.n < 20:
+        raise ValueError("too small")
+    return quick(problem, eps, time_limit)
+
+
+def starving(problem, eps, time_limit):
+    """Find no space on the disk, until there is a file."""
+    if not Path("space").exists():
+        raise OSError(errno.ENOSPC, "No space left on device")
+    return quick(problem, eps, time_limit)
+
+
+def incomplete(problem, eps, time_limit):
+    """Import a module that is missing until it is written."""
+    importlib.import_module("engine_module_that_is_missing")
+    return quick(problem, eps, time_limit)
 
 
 def leaving(problem, eps, time_limit):

@@ -21,6 +21,7 @@ from support import measurement
 from svmrepro import datasets
 from svmrepro.datasets import loading
 from svmrepro.datasets.registry import Registry, parse_registry
+from svmrepro.solvers import SOLVERS
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import jobs, load_config, paths
 from svmrepro.workflow.errors import StepError
@@ -62,6 +63,12 @@ def test_all_runs_are_made_interleaved_and_certified_and_nothing_is_measured_twi
     assert "\nEverything that was asked for was run.\n" in closing(config)
 
 
+def artefacts_key(of):
+    plan = Plan(tiny(of=of))
+    (paper,) = plan.config.papers.values()
+    return plan.settings_fingerprint(paper.name, [paper.artefacts["claims"]])
+
+
 def test_row_key_follows_what_is_measured(monkeypatch):
     def keys(of=None, **settings):
         return [row.fingerprint for row in rows(prepare(of=of, **settings))]
@@ -71,6 +78,9 @@ def test_row_key_follows_what_is_measured(monkeypatch):
     assert keys({"sizes": [20, 30]})[0] == base[0]
     for change in ({"C": 0.2}, {"eps": 1e-4}, {"seeds": [1]}, {"time_limit": 1}, {"dataset": "separable"}):
         assert set(keys(change)).isdisjoint(base)
+    # What only tables and verdicts say of an experiment makes them anew, and measures nothing.
+    change = {"stand_in_for": "another"}
+    assert keys(change) == base and len({artefacts_key({}), artefacts_key(change)}) == 2
 
     def first_keys(changed):
         monkeypatch.setattr(fingerprints, "solver_fingerprint", lambda name: f"{name == changed}")
@@ -138,6 +148,39 @@ def test_faults_of_one_contender_do_not_stop_the_others():
         # Only one run of a contender that would end the same way again.
         assert len(runs) == (2 if status == "optimal" else 1)
     assert left(config) == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "said"),
+    [
+        ("starving", "space", "OSError: .*no space left on device"),
+        ("incomplete", "engine_module_that_is_missing.py", "ModuleNotFoundError: No module named "),
+    ],
+)
+def test_what_the_surroundings_lack_is_no_result_of_a_solver(name, file, said, monkeypatch):
+    config = prepare({"first": solver("quick"), "mine": solver(name)}, sizes=[20], repeats=1)
+    where = rf"^{EXPERIMENT}, n = 20: mine: {said}.*; finished measurements are kept, and the same command"
+    with pytest.raises(StepError, match=where):
+        measure(config)
+    assert [line["contender"] for line in journal(config).valid_lines()] == ["first"]
+    Path(file).touch()
+    monkeypatch.syspath_prepend(Path.cwd())
+    lines, _ = measure(config)
+    assert [line["status"] for line in lines] == ["optimal", "optimal"]
+
+
+def test_a_damaged_peer_is_not_run(monkeypatch):
+    monkeypatch.setitem(sys.modules, f"svmrepro.solvers.{SOLVERS['libsvm'].module}", None)
+    lines, _ = measure(prepare({"peer": {"solver": "libsvm"}}, sizes=[20]))
+    ((_, status, reason),) = statuses(lines, "peer")
+    assert status == "not_run" and reason.startswith("ModuleNotFoundError: ")
+
+
+def test_a_run_after_a_first_call_that_failed_is_flagged():
+    lines, _ = measure(prepare({"mine": solver("picky")}, sizes=[20], repeats=2))
+    told = [line["flag_reason"] or "" for line in lines if line["status"] == "optimal"]
+    said = r"the first call failed: ValueError: too small \(engine_solvers\.py:\d+\)$"
+    assert [bool(re.search(said, each)) for each in told] == [True, False] and lines[0]["flagged"]
 
 
 @pytest.mark.parametrize(

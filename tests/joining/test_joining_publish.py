@@ -26,7 +26,8 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.joining import publishing
 from svmrepro.workflow.judgement.reference_check import about, is_read
-from svmrepro.workflow.steps import crate
+from svmrepro.workflow.locks import lock
+from svmrepro.workflow.steps import analyse, collect, crate, tabulate
 
 GOOD = {"platt1998/measurements.csv": b"a,b\n1,2\n", "check.json": b"{}\n"}
 
@@ -58,6 +59,51 @@ def test_the_crate_lists_every_file_with_its_checksum(run):
     assert listed[name]["encodingFormat"] == "text/csv"
     assert listed[name]["contentSize"] == str(len(files[name]))
     assert "identity" in json.loads(files[publishing.MACHINE])
+
+
+def test_tables_of_other_measurements_are_not_packed(tmp_path):
+    run = synthetic.analyse(synthetic.make_config(tmp_path / "before", ["adult-linear"]))
+    whole = publishing.files_of(run)
+    # Times change in a copy.
+    copy = replace(run, results_dir=tmp_path / "after" / "results")
+    shutil.copytree(run.results_dir, copy.results_dir, copy_function=shutil.copyfile)
+    assert publishing.files_of(copy) == whole
+    lines = synthetic.records(run, "adult-linear")
+    lines[0]["cpu_seconds"] *= 2
+    synthetic.write_records(copy, {"adult-linear": lines})
+    paper = run.papers[synthetic.PAPER]
+    tables = [each.name for each in paper.artefacts.values() if each.form == "table"]
+    analyse.run(copy, paper.name, "adult-linear")
+    assert_old(copy, "measurements")
+    collect.run(copy, paper.name)
+    assert_old(copy, tables[0])
+    tabulate.run(copy, paper.name, tables)
+    assert publishing.files_of(copy).keys() == whole.keys()
+
+
+def assert_old(config, name):
+    said = rf"/{name}\.csv is of other measurements .*; `\./run platt1998 --scale paper` completes it$"
+    with pytest.raises(StepError, match=said):
+        publishing.files_of(config)
+
+
+def test_a_run_in_progress_is_not_packed(run):
+    with lock(paths.run_lock_file(run)), pytest.raises(StepError, match=r"/paper is in use by the run of "):
+        publishing.files_of(run)
+
+
+def test_figures_are_those_of_the_run(run, tmp_path):
+    folder = shutil.copytree(run.results_dir, tmp_path / "results-5") / "paper"
+    own = replace(run, figures_dir=tmp_path / "figures-5")
+    atomic_write(folder / ".config" / "mine.json", dump_config(own))
+    name = next(each.name for each in run.papers[synthetic.PAPER].artefacts.values() if each.form == "figure")
+    for place, said in (("figures-5", b"mine"), ("others", b"other")):
+        atomic_write(tmp_path / place / "paper" / synthetic.PAPER / f"{name}.svg", said)
+    archive = tmp_path / "mine.zip"
+    where = ["--scale", "paper", "--results", str(folder.parent), "-o", str(archive)]
+    for figures, said in (([], b"mine"), (["--figures", str(tmp_path / "others")], b"other")):
+        assert main.main(["publish", *where, *figures]) == 0
+        assert zipfile.ZipFile(archive).read(f"{synthetic.PAPER}/{name}.svg") == said
 
 
 @pytest.mark.parametrize(
@@ -189,6 +235,15 @@ def test_changed_missing_and_unlisted_files_are_refused(tmp_path):
                 archive.writestr(name, content)
         with pytest.raises(StepError, match=said):
             archives.unpack(path, tmp_path / "below")
+
+
+def test_what_a_killed_process_left_is_deleted(tmp_path):
+    left, present = (tmp_path / "below" / f".unpacking-{name}" / "run" for name in ("left", "present"))
+    for folder in (left, present):
+        folder.mkdir(parents=True)
+    os.utime(left.parent, (1e9, 1e9))
+    archives.unpack(packed(tmp_path / "run.zip"), tmp_path / "below")
+    assert not left.parent.exists() and present.exists()
 
 
 def test_sizes_are_limited_by_what_is_unpacked(tmp_path, monkeypatch):

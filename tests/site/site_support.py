@@ -27,7 +27,14 @@ def lines():
             time="2026-01-02T03:04:05+00:00",  # before the references
             cpu_seconds=seconds * n,
             iterations=10 * n,
-            certificate={"dual": 1.5, "gap": 1e-4, "max_violation": 1e-3, "n_bound": 7, "n_nonbound": 3},
+            certificate={
+                "passed": True,
+                "dual": 1.5,
+                "gap": 1e-4,
+                "max_violation": 1e-3,
+                "n_bound": 7,
+                "n_nonbound": 3,
+            },
         )
         for n in (400, 800)
         for contender, seconds in (("smo", 1e-5), ("chunking", 1e-3))

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -241,9 +242,15 @@ def test_a_broken_line_is_named(run, tmp_path):
         ({"n": None}, r"measurements\.parquet, row 1: n is None"),
         ({"contender": None}, r"row 1: contender is None"),
         ({"status": None}, r"row 1: status is None"),
+        ({"status": "great"}, r"row 1: status: 'great' is not one of "),
+        ({"cpu_seconds": -1.0}, r"row 1: cpu_seconds: '-1\.0' is not a number between "),
+        ({"noise": {"frequency_mhz": 1e200}}, r"row 1: noise\.frequency_mhz: '1e\+200' is not a number"),
+        ({"machine": "fast"}, r"row 1: machine is 'fast'"),
+        ({"machine": "fast", "machine.cpu": "x"}, r"row 1: machine\.cpu: machine has a value of its own"),
+        ({"info": {"a": 1, "a.b": 2}}, r"row 1: info\.a\.b: a has a value of its own"),
     ],
 )
-def test_a_packed_measurement_without_a_field_is_named(changes, said, tmp_path):
+def test_a_packed_measurement_with_an_impossible_field_is_named(changes, said, tmp_path):
     (tmp_path / PAPER).mkdir()
     table = to_csv([flatten({**lines()[0], **changes}), flatten(lines()[1])])
     write_parquet(table, tmp_path / PAPER / "measurements.parquet")
@@ -278,6 +285,15 @@ def test_a_broken_finding_is_named_and_the_earlier_site_stays(old, new, said, ru
     [
         "<script>alert(1)</script>",
         "<svg:script/>",
+        '<a\N{MIDDLE DOT}b:script xmlns:a\N{MIDDLE DOT}b="http://www.w3.org/2000/svg"/>',
+        '<h:iframe xmlns:h="http://www.w3.org/1999/xhtml" srcdoc="&lt;script&gt;alert(1)&lt;/script&gt;"/>',
+        '<h:style xmlns:h="http://www.w3.org/1999/xhtml"/>',
+        '<use href="http://example.org/a.svg#b"/>',
+        '<use xmlns:x="http://www.w3.org/1999/xlink" x:href="data:image/svg+xml,a"/>',
+        '<animate attributeName="href" to="javascript:alert(1)"/>',
+        "<style>@import 'http://example.org/a.css';</style>",
+        '<rect style="fill: url(http://example.org/a)"/>',
+        '<g xml:base="http://example.org/"/>',
         '<g onload="alert(1)"/>',
         "<g title='>' ONload='alert(1)'/>",
         "<foreignObject/>",
@@ -293,9 +309,21 @@ def test_a_picture_with_a_script_is_refused(part, run, tmp_path):
 
 
 def test_a_picture_whose_label_looks_like_a_script_is_shown(run, tmp_path):
-    folder = with_picture("<!-- online = 3 --><text>online = 3</text>", run, tmp_path)
+    folder = with_picture("<!-- online = 3 --><text>online = 3: &#945;</text>", run, tmp_path)
     write_site([folder], tmp_path / "site")
     assert [*(tmp_path / "site").rglob("mine.svg")]
+
+
+def test_a_picture_in_another_encoding_is_refused(run, tmp_path):
+    # Which a browser reads as something else than the parser.
+    folder = with_picture("", run, tmp_path)
+    (picture,) = (tmp_path / "figures").rglob("mine.svg")
+    for encoding, refused in (("utf-8", nullcontext()), ("iso-2022-jp", pytest.raises(StepError))):
+        picture.write_text(
+            f'<?xml version="1.0" encoding="{encoding}"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>'
+        )
+        with refused:
+            write_site([folder], tmp_path / "site")
 
 
 def with_picture(part, run, tmp_path):

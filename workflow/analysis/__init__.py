@@ -15,4 +15,5 @@ measurement_columns  what is recorded of a run: meaning, unit and type of each c
 field_types          valid contents of the fields of a file
 result_rows          the rows of a result file
 run_files            measurements from files
+sources              the measurements that tables and figures were made of
 """

@@ -18,7 +18,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from svmrepro.workflow.analysis.measurement_columns import FLOAT, INTEGER, LICENCE, TEXT, field_of
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, one_line
+
+MOST_ROWS = 1_000_000
+"""Largest number of rows that is read: a few bytes can stand for a thousand million equal ones."""
 
 _ESTIMATES = {
     **dict.fromkeys(("points", "pairs"), INTEGER),
@@ -52,17 +55,28 @@ def write_parquet(text: str, path: Path) -> None:
     pq.write_table(table.cast(pa.schema(fields, metadata=described)), path, compression="zstd")
 
 
+def read_table(path: Path, wanted: Callable[[str], bool] = lambda column: True) -> pa.Table:
+    """Return the wanted columns of a Parquet file; any other file raises a StepError, as do too many rows."""
+    try:
+        rows = pq.read_metadata(path).num_rows
+        if rows > MOST_ROWS:
+            raise StepError(f"{path}: has {rows:,} rows, more than {MOST_ROWS:,}")
+        return pq.read_table(path, columns=[each for each in pq.read_schema(path).names if wanted(each)])
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
+        raise StepError(f"{path}: is not a Parquet file: {one_line(error)}") from None
+
+
 def read_parquet(path: Path, wanted: Callable[[str], bool] = lambda column: True) -> str:
     """Return the wanted columns of a file of `write_parquet` as CSV; any other file raises a StepError."""
+    table = read_table(path, wanted)
     try:
-        table = pq.read_table(path, columns=[each for each in pq.read_schema(path).names if wanted(each)])
         # As strings, truth values are true and false.
         columns = [
             (each.cast(pa.string()) if pa.types.is_boolean(each.type) else each).to_pylist()
             for each in table.columns
         ]
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        raise StepError(f"{path}: is not a Parquet file: {' '.join(str(error).split())}") from None
+    except ValueError as error:
+        raise StepError(f"{path}: is not a file of results: {one_line(error)}") from None
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.column_names)

@@ -36,7 +36,9 @@ def _json(form: Any) -> Kind:
 
 _LENGTHS = _json(Annotated[list[Annotated[int, Meta(ge=0, le=10**15)]], Meta(max_length=_MOST_BINS)])
 
-_REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
+REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
+"""Columns that measurements must have."""
+
 _COUNT, _NUMBER, _SECONDS, _NAME = map(
     field_types.optional, (field_types.count, field_types.number, field_types.seconds, field_types.name)
 )
@@ -70,7 +72,8 @@ def _kind(column: str) -> Kind | None:
     return _COLUMN_KINDS.get(column) or _COLUMN_KINDS.get(column.partition(".")[0])
 
 
-_FORM = FieldType(_kind, ("paper", *IDENTITY))
+FORM = FieldType(_kind, ("paper", *IDENTITY))
+"""Requirements on the rows of measurements."""
 
 
 def read_runs(files: Iterable[Path], wanted: Callable[[str], bool] = every) -> Runs:
@@ -78,5 +81,5 @@ def read_runs(files: Iterable[Path], wanted: Callable[[str], bool] = every) -> R
 
     Columns that are not ``wanted`` are left out, unread and unchecked.
     """
-    rows = (row for path in files for row in read_rows(path, _REQUIRED, _FORM, wanted))
+    rows = (row for path in files for row in read_rows(path, REQUIRED, FORM, wanted))
     return Runs(tuple(map(MeasuredRun, rows)))

@@ -66,7 +66,7 @@ def in_order(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     order = {label: place for place, label in enumerate(dict.fromkeys(row["contender"] for row in rows))}
 
     def place(row: Mapping[str, str]) -> tuple[float, ...]:
-        run = (order[row["contender"]], int(row["seed"] or 0), int(row["repeat"]))
+        run = (order[row["contender"]], float(row["seed"] or 0), float(row["repeat"]))
         return int(row["n"]), float(row["point"] or 0), *run
 
     return sorted(rows, key=place)

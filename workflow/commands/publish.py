@@ -10,6 +10,7 @@ it as a file or a URL. Nothing is measured here.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="default: all that were measured")
     parser.add_argument("--scale", default="default", help="scale of the run (default)")
     parser.add_argument("--results", help="folder of the results, if it is not `results`")
-    parser.add_argument("--figures", help="folder of the figures, if it is not `figures`")
+    parser.add_argument("--figures", help="folder of the figures, if the run did not write them there")
     parser.add_argument(
         "-o", "--output", type=Path, help="the archive (svmrepro-SCALE.zip, or svmrepro-SCALE-PAPER.zip)"
     )
@@ -49,6 +50,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     if target.exists() and not archives.is_archive(target):
         raise StepError(f"--output: {target} exists and is not an archive of a run; name another file")
     config = config_of_run(project, given.papers)
+    if given.figures:
+        config = replace(config, figures_dir=project.figures_dir)
     whole = [paper for paper in config.papers if paths.measurements(config, paper).is_file()]
     if lacking := [paper for paper in config.papers if paper not in whole and (given.papers or not whole)]:
         command = as_called(f"`./run {lacking[0]}{scale_option(given.scale)}`")

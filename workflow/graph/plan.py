@@ -332,10 +332,17 @@ class Plan:
         own = self.target(paper, first.name)
         return own if len(artefacts) == 1 else f"{paper}-{first.form}s-from-{first.name}"
 
-    def settings_fingerprint(self, artefacts: Sequence[Artefact]) -> str:
-        """Hash the configuration entries of the given artefacts, including titles and captions."""
+    def settings_fingerprint(self, paper: str, artefacts: Sequence[Artefact]) -> str:
+        """Hash the configuration entries of the given artefacts, including titles and captions.
+
+        Of their experiments, it hashes what tables and verdicts show of them and no measurement has.
+        """
         known = ("name", "title", "caption", "kind", "experiments")
-        return digest([{key: getattr(each, key) for key in known} | each.settings for each in artefacts])
+        entries = [{key: getattr(each, key) for key in known} | each.settings for each in artefacts]
+        names = sorted({name for each in artefacts for name in each.experiments})
+        shown = [self.config.experiment(paper, name) for name in names]
+        said = [[each.title, each.stand_in_for, each.nested, each.paper_sizes] for each in shown]
+        return digest([entries, said])
 
     def subcategory(self, paper: str, artefact: Artefact) -> str:
         """Return the report heading under which an artefact is listed."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from svmrepro.workflow.analysis import sources
 from svmrepro.workflow.analysis.parquet import typed
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.analysis.runs import Runs
@@ -19,6 +21,7 @@ from svmrepro.workflow.configuration.of_folder import config_of
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import read_verdicts
 from svmrepro.workflow.judgement.reference_check import about, machine_identity, machine_records
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.site.run_folders import shown_papers
 from svmrepro.workflow.steps import crate
 
@@ -28,8 +31,8 @@ MACHINE = "machine.json"
 def config_of_run(project: Config, papers: Sequence[str]) -> Config:
     """Return the configuration with which a run was made, for some of its papers or for all.
 
-    The run left it in its folder. ``project`` is this project's own, with the folders. Unknown papers are a
-    StepError, and so is a folder without any results.
+    The run left it in its folder, with its folder of figures. ``project`` is this project's own, with the
+    folder of results. Unknown papers are a StepError, and so is a folder without any results.
     """
     folder, names = paths.results(project), list(papers)
     if not names and folder.is_dir():
@@ -43,7 +46,8 @@ def config_of_run(project: Config, papers: Sequence[str]) -> Config:
     if strange := [name for name in names if name not in known]:
         layer = {"scale": project.scale, "papers": strange}
         known |= load_config([("the command line", layer)]).papers
-    return replace(project, papers={name: known[name] for name in names})
+    own = found if found and (folder / ".config").is_dir() else project
+    return replace(project, papers={name: known[name] for name in names}, figures_dir=own.figures_dir)
 
 
 def files_of(config: Config) -> dict[str, bytes]:
@@ -51,8 +55,20 @@ def files_of(config: Config) -> dict[str, bytes]:
 
     They are measurements (CSV and Parquet), fits, ratios, tables and figures of each paper that has been
     measured, a check of these measurements, the machine, and the crate's metadata. At least one paper has to
-    be.
+    be. A run in progress is a StepError, and so are tables and figures of other measurements.
     """
+    folder = paths.results(config)
+
+    def in_use(owner: str) -> None:
+        raise StepError(f"{folder} is in use by the run of {owner}; publish it when that one has ended")
+
+    # Where nothing can be written, no lock can be held, either.
+    writable = os.access(folder, os.W_OK)
+    with lock(paths.run_lock_file(config), in_use) if writable else nullcontext():
+        return _files_of(config)
+
+
+def _files_of(config: Config) -> dict[str, bytes]:
     found: dict[str, Path] = {}
     measured = []
     for name, paper in config.papers.items():
@@ -63,7 +79,11 @@ def files_of(config: Config) -> dict[str, bytes]:
         every = [*joined, *(path.with_suffix(".parquet") for path in joined)]
         for artefact in paper.artefacts.values():
             every += paths.artefact(config, name, artefact).values()
-        found |= {f"{name}/{path.name}": path for path in every if path.is_file()}
+        present = [path for path in every if path.is_file()]
+        if old := [path for path in present if not sources.is_current(config, name, path)]:
+            command = as_called(f"`./run {name}{scale_option(config.scale)}`")
+            raise StepError(f"{old[0]} is of other measurements than the run now has; {command} completes it")
+        found |= {f"{name}/{path.name}": path for path in present}
     runs = {path.parent.name: read_runs([path]) for path in measured}
     papers = {name: about(each) for name, each in runs.items()}
     judged = {

@@ -6,11 +6,11 @@ for a grid in `grid_run`.
 
 from __future__ import annotations
 
+import errno
 import re
 import textwrap
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from importlib import metadata
@@ -62,6 +62,9 @@ _OWN_INFO = ("cells", "trace")  # what this program adds to a solver's statistic
 
 _MOST_SAID = 300  # characters of an error that a record keeps
 
+#: Errors of the operating system for which a solver is not to blame: a full disk, too many open files.
+_SHORTAGES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+
 
 class ContenderRuns:
     """The contenders of one row, on shared arrays: examples X (n, d) and labels y (n,).
@@ -99,6 +102,7 @@ class ContenderRuns:
         self._examples: dict[str | None, Any] = {None: X}
         self._problems: dict[tuple[str, bool, str | None], Problem] = {}
         self._ready: set[str] = set()
+        self._cold: dict[str, str] = {}  # why the first call of a user's solver failed
         self._matrix = matrix or partial(JudgeMatrices().of, examples=None)
 
     def prepare(self, contender: Contender) -> Problem:
@@ -148,27 +152,42 @@ class ContenderRuns:
         solver = solver_of(contender, self._tolerance(contender))
         labels = np.unique(problem.y)[[0, -1]]
         rows = np.sort([row for label in labels for row in np.flatnonzero(problem.y == label)[:_WARM_ROWS]])
-        # An error here recurs in the run itself, or does not matter.
-        with suppress(Exception, SystemExit), self._present.calling(warming=True):
-            solver(self._copy(contender, problem, rows))
+        try:
+            with self._present.calling(warming=True):
+                solver(self._copy(contender, problem, rows))
+        except (Exception, SystemExit) as error:
+            self._cold[contender.label] = _reason(error, contender)
 
     def run(self, contender: Contender) -> dict[str, Any]:
         """Run a contender once; return ``status`` and the fields of `NO_RESULT` of the journal's line.
 
-        If a contender raises, its status is ``error`` with the reason; for a peer that is not installed, or
-        more threads than processors, it is ``not_run``. The other contenders continue.
+        If a contender raises, its status is ``error`` with the reason; for a peer that cannot be imported, or
+        more threads than processors, it is ``not_run``. The other contenders continue. A full disk, too many
+        open files and a package that a user's solver lacks raise a StepError: the run may succeed another
+        time. The run after a first call that failed is flagged, as it may have compiled something.
         """
         here = processors()
         if contender.threads > here:  # they would wait for each other
             reason = f"needs {contender.threads} processors, {here} here"
             return {**NO_RESULT, "status": "not_run", "reason": reason}
         try:
-            return {**NO_RESULT, **self._measured(contender)}
+            found = {**NO_RESULT, **self._measured(contender)}
         except NotInstalled:
             return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
         except (Exception, SystemExit) as error:
-            # Whatever a solver raises, also a user's own, is its result and must not end the job.
-            return {**NO_RESULT, "status": "error", "reason": _reason(error, contender)}
+            reason = _reason(error, contender)
+            if isinstance(error, ImportError) and ":" not in contender.solver:
+                return {**NO_RESULT, "status": "not_run", "reason": reason}
+            if _is_surroundings(error):
+                said = f"{self._experiment.name}, n = {len(self._y):,}: {contender.label}: {reason}"
+                again = "finished measurements are kept, and the same command resumes"
+                raise StepError(f"{said}; {again}") from error
+            # Whatever else a solver raises, also a user's own, is its result and must not end the job.
+            return {**NO_RESULT, "status": "error", "reason": reason}
+        if cold := self._cold.pop(contender.label, None):
+            reasons = filter(None, (found["flag_reason"], f"the first call failed: {cold}"))
+            found |= {"flagged": True, "flag_reason": "; ".join(reasons)}
+        return found
 
     def _measured(self, contender: Contender) -> dict[str, Any]:
         """Run a contender, and return what `run` does."""
@@ -234,6 +253,12 @@ def not_installed(solver: str) -> str:
         if (found := _REQUIREMENT.match(text)) and found[1] == package
     ]
     return f"not installed: {package}" + (f" (extra {extras[0]})" if extras else "")
+
+
+def _is_surroundings(error: BaseException) -> bool:
+    """Tell whether a solver failed for its surroundings, which may be better another time."""
+    cause = error.__cause__ if isinstance(error, UserSolverError) else error
+    return isinstance(cause, ImportError) or (isinstance(cause, OSError) and cause.errno in _SHORTAGES)
 
 
 def _reason(error: BaseException, contender: Contender) -> str:

@@ -53,7 +53,7 @@ for paper, artefacts in PLAN.artefacts("table"):
             step=step("tabulate"),
             paper=paper,
             artefacts=[each.name for each in artefacts],
-            settings=PLAN.settings_fingerprint(artefacts),
+            settings=PLAN.settings_fingerprint(paper, artefacts),
             code=PLAN.artefacts_code(artefacts),
             rows=PLAN.artefacts_fingerprint(paper, artefacts),
         shell:
@@ -79,7 +79,7 @@ for paper, artefacts in PLAN.artefacts("figure"):
             step=step("plot"),
             paper=paper,
             artefacts=[each.name for each in artefacts],
-            settings=PLAN.settings_fingerprint(artefacts),
+            settings=PLAN.settings_fingerprint(paper, artefacts),
             code=PLAN.artefacts_code(artefacts),
             rows=PLAN.artefacts_fingerprint(paper, artefacts),
         shell:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.curves import AXES
-from svmrepro.workflow.analysis.field_types import slug
 from svmrepro.workflow.analysis.measurement_columns import LABELS
 from svmrepro.workflow.analysis.results import display_name
+from svmrepro.workflow.analysis.run_files import FORM
 from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
 from svmrepro.workflow.configuration.typed_data import T
 from svmrepro.workflow.errors import StepError, one_line
@@ -39,6 +40,21 @@ POINTS = {"C": "C", "C_total": "C", "eps": "ε"}
 """Axis of an experiment -> name of its points."""
 
 _FIXED = ("contender", "n", "point", "seed", "repeat", "status", "reason", "flagged")
+
+_TYPES: Mapping[str, Any] = {
+    "n": int,
+    **dict.fromkeys(("contender", "status"), str),
+    **dict.fromkeys(("machine", "certificate", "noise"), dict | None),
+    **dict.fromkeys(("seed", "repeat"), int | None),
+    **dict.fromkeys(("flagged", "certificate.passed"), bool | None),
+    **dict.fromkeys(("reason", "flag_reason"), str | None),
+    **dict.fromkeys(("point", *QUANTITIES), float | int | None),
+}
+"""Type of each field of a line that the site uses."""
+
+_OTHER = ("peak_memory_bytes", "noise.frequency_mhz")
+_KINDS = {name: FORM.kind_of(name) for name in _TYPES} | dict.fromkeys(_OTHER, field_types.number)
+"""Kinds of these fields, with the numbers that are any text in `FORM`."""
 
 
 @dataclass(frozen=True)
@@ -93,20 +109,16 @@ def packed_records(folder: Path, paper: str) -> dict[str, list[Record]]:
     found: defaultdict[str, list[Record]] = defaultdict(list)
     if not path.is_file():
         return found
-    import pyarrow.parquet as pq  # heavy, and needed for such folders only
+    from svmrepro.workflow.analysis.parquet import read_table  # heavy, and needed for such folders only
 
-    try:
-        rows = pq.read_table(path).to_pylist()
-    except (OSError, ValueError) as error:
-        raise StepError(f"{path}: is not a Parquet file ({one_line(error)[:200]})") from None
-    for number, row in enumerate(rows, 1):
-        line = _nest({key: value for key, value in row.items() if value is not None})
-        place = f"{paper}/measurements.parquet, row {number:,}"
+    for row, fields in enumerate(read_table(path).to_pylist(), 1):
         try:
-            experiment = slug(str(row.get("experiment")))
-        except ValueError as error:
-            raise StepError(f"{path}: row {number}: experiment: {error}") from None
-        found[experiment].append(_record(line, json.dumps(line), place))
+            field_types.check("experiment", experiment := str(fields.get("experiment")), field_types.slug)
+            line = _nest({key: value for key, value in fields.items() if value is not None})
+            text = json.dumps(line, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise StepError(f"{path}: row {row}: {one_line(error)}") from None
+        found[experiment].append(_record(line, text, f"{paper}/measurements.parquet, row {row:,}"))
     return found
 
 
@@ -128,9 +140,15 @@ def script(records: Sequence[Record], axis: str = "") -> str:
 
 
 def _record(line: Mapping[str, Any], text: str, place: str) -> Record:
-    for name, kind in {"n": int, "contender": str, "status": str, "point": float | int | None}.items():
-        if not isinstance(line.get(name), kind):
-            raise StepError(f"{place}: {name} is {line.get(name)!r}")
+    for name, type_ in _TYPES.items():
+        value = nested(line, name)
+        if not isinstance(value, type_):
+            raise StepError(f"{place}: {name} is {value!r}")
+        if isinstance(value, str | float | int) and (kind := _KINDS[name]):
+            try:
+                field_types.check(name, str(value), kind)
+            except ValueError as error:
+                raise StepError(f"{place}: {error}") from None
     return Record(
         n=line["n"],
         contender=line["contender"],
@@ -163,13 +181,17 @@ def nested(line: Mapping[str, Any], name: str) -> Any:
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with dotted names as nested objects."""
+    """Return a row with dotted names as nested objects; a name of both kinds raises a ValueError."""
     nested: dict[str, Any] = {}
     for name, value in flat.items():
         *groups, key = name.split(".")
         place = nested
         for group in groups:
             place = place.setdefault(group, {})
+            if not isinstance(place, dict):
+                raise ValueError(f"{name}: {group} has a value of its own")
+        if key in place:
+            raise ValueError(f"{name} has both a value and parts")
         place[key] = value
     return nested
 

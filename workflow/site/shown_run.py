@@ -35,10 +35,30 @@ from svmrepro.workflow.statistics import FEWEST_SIZES, Fit
 from svmrepro.workflow.tables.claims import COLUMNS, MARKS
 from svmrepro.workflow.tables.layout.model import Table
 
-_ACTIVE = re.compile(
-    r"<([\w.-]+:)?(script|foreignObject)\b|javascript:|&#|<!ENTITY|<\?xml-stylesheet", re.IGNORECASE
+_HIDDEN = re.compile(
+    r"""<!(ENTITY|ATTLIST)|<\?xml-stylesheet|<\?xml\s[^>]*encoding\s*=\s*["'](?!utf-8["'])""", re.IGNORECASE
 )
-"""Parts of an SVG that may run a script: elements, links, ways to hide them; so may attributes ``on...``."""
+"""Parts of an SVG by which a browser may see other elements than the parser."""
+
+_SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+
+_DRAWN = frozenset(
+    _SVG + name
+    for name in (
+        *("svg", "g", "defs", "style", "metadata", "title", "path", "rect", "clipPath", "use", "image"),
+        *("pattern", "text", "tspan"),
+    )
+)
+"""Elements of the pictures that matplotlib writes."""
+
+_METADATA = re.compile(
+    r"\{(http://www\.w3\.org/1999/02/22-rdf-syntax-ns#|http://purl\.org/dc/elements/1\.1/"
+    r"|http://creativecommons\.org/ns#)\}"
+)
+"""Beginning of the names in the metadata that matplotlib writes."""
+
+_FROM_ELSEWHERE = re.compile(r"url\((?!#)|@|\\", re.IGNORECASE)
+"""Parts of a style that load something, or hide that they do."""
 
 _CLAIM_FIELDS = frozenset(column.key for column in COLUMNS)
 
@@ -205,7 +225,8 @@ class ShownContender:
     @property
     def solved(self) -> int:
         """How many measurements ended with a certified solution."""
-        return sum(record.status == OPTIMAL for record in self.records)
+        passed = [record for record in self.records if nested(record.fields, "certificate.passed")]
+        return sum(record.status == OPTIMAL for record in passed)
 
 
 class _Tallied:
@@ -457,14 +478,28 @@ def _claims(folder: Path) -> list[ShownClaim]:
 def _is_safe(picture: Path) -> bool:
     """Return whether a picture runs no script when it is opened by itself."""
     text = read_text(picture)
-    if _ACTIVE.search(text):
+    if _HIDDEN.search(text):
         return False
     try:
         parts = ElementTree.fromstring(text).iter()
     except ElementTree.ParseError:
         return False
-    # Not in the text: a label or a comment may hold "online = 3".
-    return not any(name.rpartition("}")[2].lower().startswith("on") for part in parts for name in part.attrib)
+    return all(_is_drawn(part) for part in parts)
+
+
+def _is_drawn(part: ElementTree.Element) -> bool:
+    """Return whether an element of a picture is one that matplotlib writes, with links into the picture."""
+    if _METADATA.match(part.tag):
+        return all(_METADATA.match(name) for name in part.attrib)
+    if part.tag not in _DRAWN or (part.tag == f"{_SVG}style" and _FROM_ELSEWHERE.search(part.text or "")):
+        return False
+    for name, value in part.attrib.items():
+        if name in ("href", _LINK):
+            if not value.startswith(("#", "data:image/png;")):
+                return False
+        elif name.lower().startswith(("{", "on")) or _FROM_ELSEWHERE.search(value):
+            return False
+    return True
 
 
 def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -16,7 +16,7 @@ be all of them, and the reference must have all rows and claims of this run.
 
 With ``--write-reference`` this run becomes the reference of its scale. The raw measurements as Parquet and
 the papers' tables are copied to ``results/reference/<scale>/``, and the figures to
-``figures/reference/<scale>/``, to be committed.
+``figures/reference/<scale>/``, to be committed. Other files of these papers there are deleted.
 """
 
 from __future__ import annotations
@@ -144,6 +144,11 @@ def _write_reference(config: Config) -> int:
     for source, target in copies:
         with atomic_path(target) as temporary:
             shutil.copyfile(source, temporary)
+    targets = {target for _, target in copies}
+    for place in {target.parent for target in targets}:
+        for path in place.iterdir():
+            if path not in targets and path.is_file():
+                path.unlink()
     print(f"The reference of the {config.scale} scale is now this run: {folder} and {figures}.")
     return 0
 

@@ -5,6 +5,7 @@ python -m svmrepro.workflow.steps.collect --config CONFIG --paper PAPER
 
 from __future__ import annotations
 
+from svmrepro.workflow.analysis import sources
 from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import join
 from svmrepro.workflow.configuration import Config, paths
@@ -20,6 +21,7 @@ def run(config: Config, paper: str) -> None:
         atomic_write(target, joined)
         with atomic_path(target.with_suffix(".parquet")) as temporary:
             write_parquet(joined, temporary)
+    sources.record(config, paper, config.papers[paper].experiments, paths.measurements(config, paper))
 
 
 if __name__ == "__main__":

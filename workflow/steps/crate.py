@@ -52,7 +52,7 @@ def run(folder: Path) -> int:
     if not measured:
         raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
     runs = pd.concat([pd.read_parquet(path) for path in measured], ignore_index=True)
-    files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*/*.*"))]
+    files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*/*.*")) if path.is_file()]
     atomic_write(folder / METADATA, metadata(runs, {name: {} for name in files}))
     measurements = plural(int(runs["cpu_seconds"].notna().sum()), "measurement")
     print(f"{folder / METADATA}: {plural(len(files), 'file')}, {measurements}")

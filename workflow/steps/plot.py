@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 
 from svmrepro.workflow import fingerprints
+from svmrepro.workflow.analysis import sources
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import builder_of
@@ -23,9 +24,11 @@ def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
         build = builder_of(paper, described)
         if not described.measured:  # its solvers run in this step
             os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
-        results = load(config, paper, described.experiments if described.measured else ())
+        experiments = described.experiments if described.measured else ()
+        results, files = load(config, paper, experiments), paths.figure(config, paper, name)
         with styled():
-            write(build(results, described), paths.figure(config, paper, name))
+            write(build(results, described), files)
+        sources.record(config, paper, experiments, files["svg"])
 
 
 if __name__ == "__main__":

@@ -7,16 +7,19 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from svmrepro.workflow.analysis.result_rows import read_rows
+from svmrepro.workflow.analysis.run_files import FORM, REQUIRED
 from svmrepro.workflow.analysis.tidy import flatten, join_pieces
 from svmrepro.workflow.configuration import Config, Experiment, load_config, paths
 from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.journal.journal_line import shown
+from svmrepro.workflow.locks import lock
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.steps import analyse, check, collect, plot, tabulate
 from svmrepro.workflow.steps.crate import MEASUREMENTS
@@ -27,8 +30,14 @@ FROM_DATA = ("zeros",)
 _PROVENANCE = re.compile(r"^\*.*measurements.*\*$|<footer>.*</footer>", re.MULTILINE)
 """The line below a table that says when and where it was measured, in Markdown and in HTML."""
 
+_MARKUP = re.compile(r"<style>.*?</style>|<[^>]*>", re.DOTALL)
+_WORD = re.compile(r"[^\s\",:()\[\]{}|]+")
+
 TOLERANCE = 1e-9
 """Relative difference of two numbers that count as equal: another processor sums in another order."""
+
+TINY = 1e-15
+"""Absolute difference of two results that count as equal, as of a sum that should be zero."""
 
 
 def run(folders: Sequence[Path], output: Path, reference: bool = False, figures: bool = True) -> int:
@@ -44,6 +53,24 @@ def run(folders: Sequence[Path], output: Path, reference: bool = False, figures:
     target = paths.results(config)
     if (target / "journal").is_dir() or target.resolve() in {folder.resolve() for folder in folders}:
         raise StepError(f"--output: {target} is a run, which would be overwritten; name another folder")
+
+    def in_use(owner: str) -> None:
+        raise StepError(f"--output: {target} is in use by {owner}; name another folder")
+
+    with lock(paths.run_lock_file(config), in_use):
+        return _run(config, found, folders, reference, figures)
+
+
+_Rows = list[dict[str, str]]
+
+
+def _run(
+    config: Config,
+    found: Mapping[str, Mapping[str, list[_Rows]]],
+    folders: Sequence[Path],
+    reference: bool,
+    figures: bool,
+) -> int:
     for paper in config.papers:
         _split(config, paper, found[paper])
         collect.run(config, paper)
@@ -64,9 +91,6 @@ def run(folders: Sequence[Path], output: Path, reference: bool = False, figures:
     return 1 if differences else 0
 
 
-_Rows = list[dict[str, str]]
-
-
 def _measured(folders: Sequence[Path]) -> dict[str, dict[str, list[_Rows]]]:
     """Return the measurements of each paper and experiment, folder by folder."""
     found: dict[str, dict[str, list[_Rows]]] = {}
@@ -76,7 +100,8 @@ def _measured(folders: Sequence[Path]) -> dict[str, dict[str, list[_Rows]]]:
             raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
         for file in files:
             paper, experiments = file.parent.name, defaultdict[str, _Rows](list)
-            for place, row in enumerate(read_rows(file, ("paper", "experiment", "scale")), start=1):
+            required = (*REQUIRED, "paper", "scale", "seed", "point", "cpu_seconds")
+            for place, row in enumerate(read_rows(file, required, FORM), start=1):
                 if row["paper"] != paper:
                     raise StepError(f"{file}: row {place}: paper: {row['paper']!r}, in the folder of {paper}")
                 experiments[row["experiment"]].append(row)
@@ -122,7 +147,7 @@ def _check_settings(experiment: Experiment, row: Mapping[str, str]) -> None:
     groups = ("kernel.", "options.") if contender else ("kernel.",)
     for column in dict.fromkeys((*expected, *(name for name in row if name.startswith(groups)))):
         measured, here = row.get(column, ""), expected.get(column, "")
-        if not _same(measured, here):
+        if not _same(measured, here, 0.0):
             raise StepError(
                 f"{experiment.paper}: {experiment.name}: n = {row['n']}, {row['contender']}: {column}: "
                 f"{measured or 'none'} in the measurements, {here or 'none'} in the configuration"
@@ -178,22 +203,40 @@ def _places(config: Config, paper: str, artefact: Artefact, folder: Path) -> lis
 
 
 def _compare(config: Config, folder: Path) -> tuple[int, list[str]]:
-    """Return the number of tables compared, and the differences."""
+    """Return the number of tables compared, and the differences: of each table the first one."""
     made, differences = 0, []
     for name, paper in config.papers.items():
-        tables = {"fits": paths.fits(config, name), "ratios": paths.ratios(config, name)}
+        measured = folder / name / MEASUREMENTS
+        same = measured.with_suffix(".csv")
+        if same.is_file() and (what := difference(read_rows(measured), read_rows(same))):
+            differences.append(f"{same}: is not {MEASUREMENTS}: {what}")
+        tables = [[paths.fits(config, name)], [paths.ratios(config, name)]]
         for artefact in paper.artefacts.values():
             if artefact.form == "table" and artefact.measured:
-                tables[artefact.name] = paths.table(config, name, artefact.name)["csv"]
-        for label, path in tables.items():
-            before = folder / name / f"{label}.csv"
-            if not before.is_file():
+                tables.append([*paths.artefact(config, name, artefact).values()])
+        for files in tables:
+            places = {path: folder / name / path.name for path in files}
+            if not (before := places[files[0]]).is_file():
                 differences.append(f"{before}: missing")
                 continue
             made += 1
-            if what := difference(read_rows(before), read_rows(path)):
+            rows = read_rows(before)
+            what = difference(rows, read_rows(files[0]))
+            if not any(column.startswith(FROM_DATA) for row in rows for column in row):
+                for path in files[1:]:
+                    if not what and (before := places[path]).is_file():
+                        what = _other_words(before, path)
+            if what:
                 differences.append(f"{before}: {what}")
     return made, differences
+
+
+def _other_words(before: Path, after: Path) -> str:
+    """Describe the first different word of two texts, without their provenance; "" if they agree."""
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in (before, after))
+    old, new = (_WORD.findall(_MARKUP.sub(" ", _PROVENANCE.sub("", text))) for text in texts)
+    found = (pair for pair in zip_longest(old, new, fillvalue="") if not _same(*pair))
+    return next((f"{shown(one)}, now {shown(other)}" for one, other in found), "")
 
 
 def difference(before: list[dict[str, str]], after: list[dict[str, str]]) -> str:
@@ -209,10 +252,10 @@ def difference(before: list[dict[str, str]], after: list[dict[str, str]]) -> str
     return ""
 
 
-def _same(one: str, other: str) -> bool:
+def _same(one: str, other: str, tiny: float = TINY) -> bool:
     if one == other:
         return True
     try:
-        return math.isclose(float(one), float(other), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return math.isclose(float(one), float(other), rel_tol=TOLERANCE, abs_tol=tiny)
     except ValueError:
         return False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from svmrepro.workflow.analysis import sources
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import builder_of
@@ -22,9 +23,11 @@ def run(config: Config, paper: str, artefact: Sequence[str]) -> None:
     for name in artefact:
         described = config.papers[paper].artefacts[name]
         build = builder_of(paper, described)
-        table = build(load(config, paper, described.experiments if described.measured else ()), described)
-        for form, path in paths.artefact(config, paper, described).items():
+        experiments = described.experiments if described.measured else ()
+        table = build(load(config, paper, experiments), described)
+        for form, path in (files := paths.artefact(config, paper, described)).items():
             atomic_write(path, FORMS[form](table))
+        sources.record(config, paper, experiments, files["csv"])
 
 
 if __name__ == "__main__":

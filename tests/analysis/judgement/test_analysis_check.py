@@ -314,8 +314,11 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
             for path in paths.figure(drawn, synthetic.PAPER, artefact.name).values():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("a figure")
-    assert check.run(drawn, write_reference=True) == 0
     own = reference / synthetic.PAPER
+    own.mkdir(parents=True)
+    (own / "former.md").touch()
+    assert check.run(drawn, write_reference=True) == 0
+    assert not (own / "former.md").exists()
     assert (own / "claims.md").is_file() and (own / "fits.csv").is_file()
     assert (own / "measurements.parquet").is_file() and not (own / "measurements.csv").exists()
     assert (tmp_path / "figures" / "reference" / "paper" / synthetic.PAPER / "overview.svg").is_file()
