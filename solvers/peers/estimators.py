@@ -147,9 +147,10 @@ def finish(run: EstimatorRun, status: str) -> Solution:
     # The coefficients are sparse if the examples are.
     alpha[model.support_] = np.abs(sp.csr_array(model.dual_coef_).toarray()[0])
     np.minimum(alpha, problem.bounds, out=alpha)
+    bias = float(model.intercept_[0])
     if run.options["peer"] == "thundersvm":
         _undo_rounding(alpha, problem)
-    bias = float(model.intercept_[0])
+        bias *= -float(problem.y[0])  # its intercept is that of the class of the first example, with minus
     return Solution(alpha, None, bias, status, run.steps, 0, cpu_seconds=run.helped)
 
 
