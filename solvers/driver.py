@@ -33,6 +33,7 @@ _STEPS, _STEPS_AN_EXAMPLE = 10**7, 100  # LIBSVM's limit
 _LARGEST_START = 1e100  # upper limit on unbounded multipliers, to avoid overflow
 _FEASIBLE = 1e-9  # largest |y'alpha|, as a share of sum alpha
 _ROUNDED = 4.0 * float(np.finfo(float).eps)  # relative error of a term: kernel value, product and sum
+_SMALL = 0.125  # share of eps; the certificate's own rounding errors are several times as large
 _NEGLIGIBLE = 1e-3  # share of what is allowed, of this and of eps
 
 Progress = Callable[[float, int, float], None]
@@ -164,12 +165,12 @@ def verified(
     if solution.status not in (OPTIMAL, STALLED) or verify is None:
         return solution
     if not verify:
-        known = solution.status == OPTIMAL and _known(problem, solution, eps)
+        known = solution.status == OPTIMAL and _known(problem, solution, eps, bool(spec.package))
         return dataclasses.replace(solution, status=OPTIMAL if known else STALLED)
     from svmrepro.solvers.certificate import certify, quick_sample, worth_verifying
 
     sample = None
-    if verify == "auto" and not worth_verifying(problem, solution, eps):
+    if verify == "auto" and not worth_verifying(problem, solution, eps, bool(spec.package)):
         sample = quick_sample(problem, solution)
         if sample is None or solution.status == STALLED:
             return solution
@@ -184,8 +185,8 @@ def verified(
     return dataclasses.replace(solution, status=OPTIMAL if passes else STALLED)
 
 
-def _known(problem: Problem, solution: Solution, eps: float) -> bool:
-    """Tell whether rounding in the outputs cannot exceed eps, in any order of their terms.
+def _known(problem: Problem, solution: Solution, eps: float, peer: bool) -> bool:
+    """Tell whether rounding in the outputs is small beside eps, in any order of their terms.
 
     The certificate is more precise. Solvers with another promise subtract rounding from the gap themselves.
     """
@@ -202,7 +203,12 @@ def _known(problem: Problem, solution: Solution, eps: float) -> bool:
         fill_diagonal(lengths, problem.kernel, store)
         np.sqrt(np.abs(lengths), out=lengths)
         size = float(alpha @ lengths) * float(lengths.max())
-    return (_ROUNDED + problem.exponent_error) * size <= eps
+    error = _ROUNDED + problem.exponent_error
+    if peer:
+        from svmrepro.solvers.certificate import peer_rounding
+
+        error = peer_rounding(problem)
+    return bool(np.isfinite(solution.bias)) and error * size <= _SMALL * eps
 
 
 def _checked_start(

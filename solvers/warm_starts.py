@@ -194,11 +194,14 @@ def scaled_start(start: Any, before: npt.NDArray[np.float64], problem: Problem, 
     many_free = np.count_nonzero(alpha) - bound > _FREE * bound
     if factor == 1.0 or (factor > 1.0 and many_free):
         return start if (alpha <= problem.bounds).all() else None
-    alpha = np.where(at_C, problem.bounds, np.minimum(factor * alpha, problem.bounds))
+    scaled = factor * alpha
+    alpha = np.where(at_C, problem.bounds, np.minimum(scaled, problem.bounds))
     if not isinstance(start, Start):
         return alpha
-    # The scaled multipliers are rounded, and so is their gradient, three times.
-    drift = factor * start.drift + 2.0 * float(alpha.sum())
+    # The scaled multipliers are rounded, and so is their gradient, three times. Bounds may be in slightly
+    # other proportions than before, which the gradient does not show.
+    moved = float(np.abs(alpha - scaled).sum()) / float(np.finfo(float).eps)
+    drift = factor * start.drift + 2.0 * float(alpha.sum()) + moved
     return Start(alpha, problem.y + factor * (start.gradient - problem.y), drift)
 
 

@@ -7,6 +7,12 @@ _pairs         pairs of different ranks: loss, violated pairs, multipliers
 """
 
 from svmrepro.solvers.certificate.acceptance import Certificate
-from svmrepro.solvers.certificate.optimality import certify, gram_matrix, quick_sample, worth_verifying
+from svmrepro.solvers.certificate.optimality import (
+    certify,
+    gram_matrix,
+    peer_rounding,
+    quick_sample,
+    worth_verifying,
+)
 
-__all__ = ["Certificate", "certify", "gram_matrix", "quick_sample", "worth_verifying"]
+__all__ = ["Certificate", "certify", "gram_matrix", "peer_rounding", "quick_sample", "worth_verifying"]

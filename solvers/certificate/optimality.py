@@ -165,8 +165,11 @@ def certify(
     return _certify_kkt(problem, solution, gram)
 
 
-def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
-    """Tell whether a solution should be verified: the check is quick, or rounding could affect the result."""
+def worth_verifying(problem: Problem, solution: Solution, eps: float, peer: bool = False) -> bool:
+    """Tell whether a solution should be verified: the check is quick, or rounding could affect the result.
+
+    A ``peer`` rounds more than our solvers.
+    """
     if getattr(problem.X, "elsewhere", False):
         return False
     if problem.kernel.name == "linear" and solution.promise == KKT:
@@ -192,7 +195,21 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float) -> bool:
         # The solvers compute distances from these norms, whose rounding adds to the exponent.
         norms = float(problem.prepare().norms.max(initial=0.0))
         error = max(error, 2.0 * (problem.d + 24) * UNIT * problem.kernel.gamma * norms)
+    if peer:
+        error = max(error, peer_rounding(problem))
     return not error * largest * size <= eps
+
+
+def peer_rounding(problem: Problem) -> float:
+    """Return the error of a peer's kernel values, relative to their size: they are kept in single precision.
+
+    Those of a Gaussian come from the squared norms of the examples as they are given.
+    """
+    error = 0.5 * float(np.finfo(np.float32).eps)
+    if problem.kernel.name == "gaussian":
+        norms = float(squared_norms(problem.X).max(initial=0.0))
+        error += 2.0 * (problem.d + 24) * UNIT * problem.kernel.gamma * norms
+    return error
 
 
 def quick_sample(problem: Problem, solution: Solution) -> int | None:

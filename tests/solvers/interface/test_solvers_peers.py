@@ -110,8 +110,8 @@ def test_random_problems(seed: int) -> None:
     if not case.definite or case.C > 1e3:
         return
     for name in HERE:
-        # The certificate refuses some solutions of ThunderSVM for degenerate problems. Multi-core LIBLINEAR often
-        # needs more than its 300 passes.
+        # The certificate refuses some solutions of ThunderSVM for degenerate problems, and multi-core
+        # LIBLINEAR often needs more than its 300 passes.
         if name in ("thundersvm", "liblinear-multicore"):
             continue
         if suits(name, case.kernel):
@@ -131,6 +131,23 @@ def test_the_bias_does_not_depend_on_the_order_of_the_examples(name: str) -> Non
         order = np.argsort(given.y != label, kind="stable")  # the class with this label comes first
         same = Problem(given.X[order], given.y[order], 1.0, given.kernel, storage="dense")
         judged(same, name)
+
+
+@pytest.mark.parametrize("name", ["smo2", *KERNELLED])
+@pytest.mark.parametrize(
+    ("C", "eps", "verify"), [(10.0, 1.1e-5, "auto"), (1e3, 1e-6, False), (1e9, 1e-3, False)]
+)
+def test_optimal_is_not_said_of_what_rounding_may_have_spoilt(
+    name: str, C: float, eps: float, verify: bool | str
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000 if verify else 500, 4))
+    y = np.where(X[:, 0] + (1.5 if verify else 0.5) * rng.normal(size=len(X)) > 0.0, 1.0, -1.0)
+    if C == 1e9:  # all multipliers end at C
+        X[250:], y[:250], y[250:] = X[:250], 1.0, -1.0
+    same = Problem(X, y, C, Kernel.gaussian(0.1), storage="dense")
+    solution = solve(same, name, eps=eps, verify=verify, iteration_limit=300_000)
+    assert solution.status != "optimal" or certify(same, solution).passes(eps, 2.0)
 
 
 @pytest.mark.filterwarnings("error")

@@ -167,3 +167,19 @@ def test_the_gradient_of_less_accurate_kernel_values_is_not_scaled():
     small, large = solve_grid(X, y, [1.0, 1e5], [Kernel.gaussian(1.0)], verify=False)
     assert small.solution.status == OPTIMAL
     assert large.solution.status == OPTIMAL and certify(large.problem, large.solution).passes(1e-3, 1.0)
+
+
+def test_bounds_in_slightly_other_proportions_are_no_multiple():
+    # Many multipliers at C move with their bounds, by more than the gradient shows.
+    rng = np.random.default_rng(0)
+    copies, apart = 0.3 * rng.normal(size=(100, 4)), rng.normal(size=(60, 4))
+    copies[:, 0] = 0.05 * np.abs(copies[:, 0])
+    apart[:, 0] = np.where(np.arange(60) % 2, 2.0, -2.0)
+    X = np.vstack([copies, copies, apart])
+    y = np.r_[np.ones(100), -np.ones(100), np.sign(apart[:, 0])]
+    bounds = np.where(y == y[0], 3.5e6, 3.5e6 * (1.0 + 9e-13))
+    first, second = (Problem(X, y, C, Kernel.gaussian(0.1)) for C in (np.full(260, 3.5e6), 10.0 * bounds))
+    end = solve(first, "smo2", verify=None).end
+    start = scaled_start(end, first.bounds, second, first.exponent_error)
+    solution = solve(second, "smo2", start=start, verify=None)
+    assert solution.status == OPTIMAL and certify(second, solution).passes(1e-3, 1.0)
