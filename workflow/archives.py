@@ -14,6 +14,7 @@ import stat
 import time
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -89,8 +90,9 @@ def unpack(file: Path, below: Path, said: str = "") -> Path:
     with writing(target):
         below.mkdir(parents=True, exist_ok=True)
         for left in below.glob(f"{_UNPACKING}*"):  # by a killed process
-            if time.time() - left.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
+            with suppress(FileNotFoundError):  # another process removed it
+                if time.time() - left.stat().st_mtime > _ABANDONED:
+                    shutil.rmtree(left, ignore_errors=True)
         with TemporaryDirectory(dir=below, prefix=_UNPACKING) as temporary:
             whole = Path(temporary) / "run"
             try:

@@ -234,7 +234,7 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     solved, refused = ([row for row in after if (row["status"] == "error") == kind] for kind in (False, True))
     assert solved == [row for row in before if row["status"] != "error"], "nothing solved is measured again"
     assert len(refused) == 3 and not any(row in before for row in refused), "what failed is tried again"
-    said = f"mine: measured; {len(solved)} of {len(after)} runs earlier (--again"
+    said = f"mine: measured; {len(solved)} of {len(after)} runs by an earlier bench (--again"
     assert said in capsys.readouterr().err
     assert main(["bench", *words, "--again"]) == 1
     ids = ({row["run_id"] for row in each} for each in (after, rows_of(figure.with_name("measurements.csv"))))

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="default: all that were measured")
     parser.add_argument("--scale", default="default", help="scale of the run (default)")
     parser.add_argument("--results", help="folder of the results, if it is not `results`")
-    parser.add_argument("--figures", help="folder of the figures, if the run did not write them there")
+    parser.add_argument("--figures", help="folder of the figures, if it is not the run's own")
     parser.add_argument(
         "-o", "--output", type=Path, help="the archive (svmrepro-SCALE.zip, or svmrepro-SCALE-PAPER.zip)"
     )

@@ -204,16 +204,18 @@ def _measure(config: Config, folder: Path, again: bool) -> None:
 
     file = folder / "config.json"
     atomic_write(file, dump_config(config))
-    for name, experiment in config.papers[PAPER].experiments.items():
-        journal = Journal(paths.journal(config, PAPER, name))
-        if again:
-            _forget(journal, experiment)
+    experiments = config.papers[PAPER].experiments
+    journals = {name: Journal(paths.journal(config, PAPER, name)) for name in experiments}
+    if again:  # all before the first run: a bench that is stopped resumes without --again
+        for name, journal in journals.items():
+            _forget(journal, experiments[name])
+    for name, journal in journals.items():
         before = {line["run_id"] for line in journal.valid_lines()}
-        _measure_set(file, name)
+        _measure_set(file, name, again)
         analyse.run(config, PAPER, name)
         lines = read_lines(paths.job_file(config, PAPER, name, "all"))
         made = [line["run_id"] in before for line in lines if line["status"] != "not_run"]
-        earlier = f"; {sum(made)} of {plural(len(made), 'run')} earlier (--again measures them anew)"
+        earlier = f"; {sum(made)} of {plural(len(made), 'run')} by an earlier bench (--again repeats them)"
         say(f"{name}: measured{earlier * any(made)}")
     collect.run(config, PAPER)
 
@@ -243,7 +245,7 @@ def _show(config: Config, folder: Path) -> list[Path]:
     return [folder / path.name for path in made]
 
 
-def _measure_set(config: Path, experiment: str) -> None:
+def _measure_set(config: Path, experiment: str, again: bool) -> None:
     # -P: `add_module_folder` has said where to look first, not in the current folder.
     command = [sys.executable, "-P", "-m", "svmrepro.workflow.steps.measure", "--config", str(config)]
     command += ["--paper", PAPER, "--experiment", experiment, "--job", "all"]
@@ -257,4 +259,7 @@ def _measure_set(config: Path, experiment: str) -> None:
     if code in (130, -signal.SIGINT):
         raise KeyboardInterrupt
     if code:
-        raise StepError(f"bench: measuring failed; finished measurements are kept in {config.parent}")
+        resumes = "; the same command without --again resumes" if again else ""
+        raise StepError(
+            f"bench: measuring failed; finished measurements are kept in {config.parent}{resumes}"
+        )

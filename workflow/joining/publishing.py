@@ -63,8 +63,9 @@ def files_of(config: Config) -> dict[str, bytes]:
         raise StepError(f"{folder} is in use by the run of {owner}; publish it when that one has ended")
 
     # Where nothing can be written, no lock can be held, either.
-    writable = os.access(folder, os.W_OK)
-    with lock(paths.run_lock_file(config), in_use) if writable else nullcontext():
+    file = paths.run_lock_file(config)
+    writable = os.access(file if file.exists() else folder, os.W_OK)
+    with lock(file, in_use) if writable else nullcontext():
         return _files_of(config)
 
 
@@ -81,8 +82,12 @@ def _files_of(config: Config) -> dict[str, bytes]:
             every += paths.artefact(config, name, artefact).values()
         present = [path for path in every if path.is_file()]
         if old := [path for path in present if not sources.is_current(config, name, path)]:
-            command = as_called(f"`./run {name}{scale_option(config.scale)}`")
-            raise StepError(f"{old[0]} is of other measurements than the run now has; {command} completes it")
+            hint = "the command that made the run completes it"
+            if old[0].is_relative_to(config.figures_dir):
+                hint += ", and --figures names another folder of figures"
+            raise StepError(
+                f"{old[0]} is of other measurements than the run in {paths.results(config)}; {hint}"
+            )
         found |= {f"{name}/{path.name}": path for path in present}
     runs = {path.parent.name: read_runs([path]) for path in measured}
     papers = {name: about(each) for name, each in runs.items()}
