@@ -17,7 +17,7 @@ from svmrepro.solvers.compilation.loading import loaded, loading
 from svmrepro.solvers.interface import Completes, LimitsMultipliers, Prepares, Solver
 from svmrepro.solvers.kernel import Kernel, is_number, shown
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import HINGE, KKT, NO_BIAS, SQUARED_HINGE, SolverSpec, get
+from svmrepro.solvers.registry import HINGE, KKT, NO_BIAS, PAIRS, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import ITERATION_LIMIT, OPTIMAL, STALLED, TIME_LIMIT, Solution, Start
 
 _SLICE_SECONDS = 0.05  # target length of a slice, and so the precision of time limits
@@ -93,8 +93,8 @@ def solve(
         that passes at all examples becomes ``optimal``. "auto" checks all examples if that is quick, or if
         rounding could matter; otherwise the KKT conditions at a sample of them, or at all if the kernel is
         linear. A gap that is long to compute, and examples on a cluster, are not checked. False checks
-        nothing, and a result that rounding errors could make wrong is ``stalled``. None keeps the solver's
-        own status.
+        nothing but LIBLINEAR's results, and a result that rounding errors could make wrong is
+        ``stalled``. None keeps the solver's own status.
     **options
         The solver's own options, see ``SOLVERS[name].options``.
 
@@ -164,7 +164,8 @@ def verified(
     """Return a solution, ``optimal`` or ``stalled`` as the certificate finds; see ``verify`` of `solve`."""
     if solution.status not in (OPTIMAL, STALLED) or verify is None:
         return solution
-    if not verify:
+    gap_of_peer = spec.package and solution.promise != KKT  # nothing is known of its rounding
+    if not verify and not gap_of_peer:
         known = solution.status == OPTIMAL and _known(problem, solution, eps, bool(spec.package))
         return dataclasses.replace(solution, status=OPTIMAL if known else STALLED)
     from svmrepro.solvers.certificate import certify, quick_sample, worth_verifying
@@ -188,9 +189,14 @@ def verified(
 def _known(problem: Problem, solution: Solution, eps: float, peer: bool) -> bool:
     """Tell whether rounding in the outputs is small beside eps, in any order of their terms.
 
-    The certificate is more precise. Solvers with another promise subtract rounding from the gap themselves.
+    The certificate is more precise. Our solvers with another promise subtract rounding from the gap, except
+    for that of pairs.
     """
     alpha = solution.alpha
+    if alpha is not None and solution.loss == PAIRS and solution.relaxed is None:
+        # A pair compares two examples, whose difference is at most twice as long as the longest.
+        square = 4.0 * float(problem.prepare().norms.max())
+        return _ROUNDED * float(alpha.sum()) * square <= _SMALL * eps
     if alpha is None or solution.promise != KKT or solution.loss != HINGE:
         return True
     from svmrepro.solvers.storage.kernel_transforms import fill_diagonal, largest_value  # compiled code

@@ -45,7 +45,8 @@ __all__ = ["advance", "complete", "finish", "objective", "prepare", "start", "st
 
 _MOST_STEPS = 2**31 - 1  # a C int
 _MOST_STORED = 2**31 - 1  # largest number of entries for 32-bit row pointers
-_MOST_ENTRIES = 2e9  # largest number of entries read to find multipliers: a few seconds
+# Largest number of entries read to find multipliers, a few seconds; and of passes over few examples.
+_MOST_ENTRIES, _MOST_PASSES = 2e9, 10_000
 _SINGLE = 1e-6  # relative rounding of multipliers in single precision
 _KERNELS = {"linear": "linear", "gaussian": "rbf", "polynomial": "poly", "precomputed": "precomputed"}
 _MODULES = {"libsvm": "sklearn.svm", "onedal": "sklearnex.svm", "thundersvm": "thundersvm"}
@@ -185,7 +186,10 @@ def multipliers(problem: Problem, w: npt.NDArray[np.float64], eps: float) -> npt
     alpha = np.where(margins < 1.0, problem.bounds, 0.0)
     near = np.flatnonzero(np.abs(margins - 1.0) <= eps)
     alpha[near] = 0.5 * problem.bounds[near]
-    return descend(problem, alpha, near, 0.1 * eps, _MOST_ENTRIES) if near.size else alpha
+    if not near.size:
+        return alpha
+    entries = problem.X[near].nnz if sp.issparse(problem.X) else near.size * problem.d
+    return descend(problem, alpha, near, 0.1 * eps, min(_MOST_ENTRIES, _MOST_PASSES * max(entries, 1)))
 
 
 def _estimator(run: EstimatorRun, limit: int) -> Any:

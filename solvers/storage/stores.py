@@ -154,13 +154,13 @@ class Distances(NamedTuple):
     def of(cls, X: Any, gamma: float, largest_bound: float) -> Distances:
         """Choose for examples, by the parameter of the kernel and the largest bound of a multiplier."""
         rounding = gamma * 4.0 * float(np.finfo(float).eps)
-        error = rounding * float(_squared_norms(X).max())
+        moved, error = X, rounding * float(_squared_norms(X).max())
         if error > largest_exponent_error(largest_bound, CENTRES):
-            X = _centred(X)
-            error = rounding * float(_squared_norms(X).max())
+            moved = _centred(X)
+            error = rounding * float(_squared_norms(moved).max())
         if error > largest_exponent_error(largest_bound):
-            return cls(X, True, 0.0)
-        return cls(X, False, error)
+            return cls(X, True, 0.0)  # moved rows may have lost digits of their differences
+        return cls(moved, False, error)
 
 
 def largest_exponent_error(largest_bound: float, share: float = _CANCELS) -> float:

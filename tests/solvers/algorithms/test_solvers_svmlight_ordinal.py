@@ -98,3 +98,10 @@ def test_too_many_pairs() -> None:
     assert made.problem is None and made.number == 20_000 * 19_999 // 2
     empty = Problem(sp.csr_array((20_000, 1)), np.arange(20_000), 1.0, bias=False, storage="csr")
     assert solve(empty, "svmlight-ordinal").status == "memory_limit"  # no entries, but as many vectors
+
+
+def test_optimal_is_not_said_of_a_gap_that_rounding_may_have_made() -> None:
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.normal(size=(10, 3)), rng.integers(0, 4, 10), 1e6, bias=False)
+    assert solve(problem, "svmlight-ordinal", eps=1e-12, verify=False, time_limit=1.0).status != "optimal"
+    assert solve(problem, "svmlight-ordinal", eps=1e-3, verify=False).status == "optimal"

@@ -20,6 +20,7 @@ from svmrepro.solvers import (
     solve,
     source_code,
 )
+from svmrepro.solvers.driver import verified
 from svmrepro.solvers.peers import estimators
 
 PEERS = [name for name, spec in SOLVERS.items() if spec.package]
@@ -148,6 +149,14 @@ def test_optimal_is_not_said_of_what_rounding_may_have_spoilt(
     same = Problem(X, y, C, Kernel.gaussian(0.1), storage="dense")
     solution = solve(same, name, eps=eps, verify=verify, iteration_limit=300_000)
     assert solution.status != "optimal" or certify(same, solution).passes(eps, 2.0)
+
+
+def test_weights_of_liblinear_are_always_certified() -> None:
+    same = problem(bias=False)
+    solution = solve(same, "liblinear", verify=False)
+    wrong = replace(solution, weights=1.1 * solution.weights)
+    said = [verified(same, each, SOLVERS["liblinear"], 1e-3, False).status for each in (solution, wrong)]
+    assert said == ["optimal", "stalled"]
 
 
 @pytest.mark.filterwarnings("error")

@@ -248,3 +248,10 @@ def test_integers_beyond_floats_are_refused() -> None:
     ):
         with pytest.raises(ValueError):
             make()
+
+
+def test_differences_are_taken_of_rows_that_were_not_moved() -> None:
+    # Moved by their mean, the rows in the middle would lose the last digits of their difference.
+    X = np.array([[1e6], [1e-4], [2e-4], [-3e5]])
+    problem = Problem(X, [1, -1, 1, -1], 1e4, Kernel.gaussian(1e8), storage="dense")
+    assert problem.prepare().dense == pytest.approx(X, rel=1e-15, abs=0.0) and problem.differences
