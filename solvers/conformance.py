@@ -69,7 +69,10 @@ THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
 )
-"""Environment variables that give numerical libraries one thread, as in a measurement."""
+"""Environment variables that give numerical libraries one thread, as in a measurement.
+
+The workflow has its own list, because it sets them before NumPy is imported; a test compares the two.
+"""
 
 _LONGEST = 1e6
 """Largest deadline in seconds."""

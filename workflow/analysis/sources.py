@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 
 from svmrepro.workflow.configuration import Config, paths
@@ -18,17 +19,25 @@ from svmrepro.workflow.files import atomic_write
 
 def record(config: Config, paper: str, experiments: Iterable[str], file: Path) -> None:
     """Record that a file, and those of the same name with other endings, is made of these experiments."""
-    atomic_write(_record_of(file), json.dumps(_digests(config, paper, experiments), indent=1) + "\n")
+    made = {name: _digest(config, paper, name) for name in experiments}
+    atomic_write(_record_of(file), json.dumps(made, indent=1) + "\n")
 
 
-def is_current(config: Config, paper: str, file: Path) -> bool:
-    """Tell whether a file was made of the experiments' present numbers; true without a record."""
-    made = _record_of(file)
-    if not made.is_file():  # as an earlier version left it
+def outdated(config: Config, paper: str, files: Iterable[Path]) -> list[Path]:
+    """Return the files that were made of other numbers than the experiments' present ones.
+
+    A file without a record, as an earlier version left it, is none.
+    """
+    present = cache(partial(_digest, config, paper))  # many files are made of the same experiments
+    return [file for file in files if not _is_current(_record_of(file), present)]
+
+
+def _is_current(made: Path, present: Callable[[str], str]) -> bool:
+    if not made.is_file():
         return True
     with suppress(OSError, ValueError):
         recorded: dict[str, str] = json.loads(made.read_text(encoding="utf-8"))
-        return recorded == _digests(config, paper, recorded)
+        return all(digest == present(name) for name, digest in recorded.items())
     return False
 
 
@@ -36,10 +45,7 @@ def _record_of(file: Path) -> Path:
     return file.parent / ".made" / f"{file.stem}.json"
 
 
-def _digests(config: Config, paper: str, experiments: Iterable[str]) -> dict[str, str]:
-    """Return the digest of each experiment's measurements, fits and ratios."""
-    found = {}
-    for name in experiments:
-        files = (place(config, paper, name) for place in (paths.measurements, paths.fits, paths.ratios))
-        found[name] = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    return found
+def _digest(config: Config, paper: str, experiment: str) -> str:
+    """Return the digest of an experiment's measurements, fits and ratios."""
+    files = (place(config, paper, experiment) for place in (paths.measurements, paths.fits, paths.ratios))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

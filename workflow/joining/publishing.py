@@ -81,7 +81,7 @@ def _files_of(config: Config) -> dict[str, bytes]:
         for artefact in paper.artefacts.values():
             every += paths.artefact(config, name, artefact).values()
         present = [path for path in every if path.is_file()]
-        if old := [path for path in present if not sources.is_current(config, name, path)]:
+        if old := sources.outdated(config, name, present):
             hint = "the command that made the run completes it"
             if old[0].is_relative_to(config.figures_dir):
                 hint += ", and --figures names another folder of figures"
