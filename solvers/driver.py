@@ -210,6 +210,8 @@ def _known(problem: Problem, solution: Solution, eps: float, peer: bool) -> bool
         np.sqrt(np.abs(lengths), out=lengths)
         size = float(alpha @ lengths) * float(lengths.max())
     error = _ROUNDED + problem.exponent_error
+    if problem.kernel.name == "polynomial":  # a power multiplies the relative error of its base
+        error += _ROUNDED * float(problem.kernel.degree)
     if peer:
         from svmrepro.solvers.certificate import peer_rounding
 

@@ -22,9 +22,10 @@ class Certificate:
         ``sum_i alpha_i - 1/2 sum_i y_i alpha_i g_i``, to be maximised; for squared hinges
         ``- 1/2 sum_i alpha_i^2 / C_i`` is added. For weights alone, the lower bound that was found.
     primal : float
-        ``1/2 sum_i y_i alpha_i g_i + sum_i C_i max(0, m_i)``. With weights, ``1/2 w.w`` replaces the first
-        term. With squared hinges, the second sums ``C_i / 2 max(0, m_i)^2``; with pairs, it is the sum of the
-        C_i times the mean of ``max(0, 1 - f_i + f_j)`` over the pairs with y_i > y_j.
+        ``1/2 sum_i y_i alpha_i g_i + sum_i C_i max(0, m_i)``. With weights, and a gap as
+        the promise, ``1/2 w.w`` replaces the first term. With squared hinges, the second sums ``C_i / 2
+        max(0, m_i)^2``; with pairs, it is the sum of the C_i times the mean of ``max(0, 1 - f_i + f_j)`` over
+        the pairs with y_i > y_j.
     gap : float
         Upper bound on ``primal - optimum``, rounding included.
     max_violation : float

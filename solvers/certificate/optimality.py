@@ -195,6 +195,8 @@ def worth_verifying(problem: Problem, solution: Solution, eps: float, peer: bool
         # The solvers compute distances from these norms, whose rounding adds to the exponent.
         norms = float(problem.prepare().norms.max(initial=0.0))
         error = max(error, 2.0 * (problem.d + 24) * UNIT * problem.kernel.gamma * norms)
+    elif problem.kernel.name == "polynomial":
+        error *= max(1.0, problem.kernel.degree / 100.0)
     if peer:
         error = max(error, peer_rounding(problem))
     return not error * largest * size <= eps

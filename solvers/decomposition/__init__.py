@@ -14,6 +14,7 @@ _statistics               bytes moved and step lengths of a run
 planning_readings         variant readings of planning ahead, where its paper leaves options open
 smo_newton                `second_order` with Newton steps on the free multipliers in between, and when
                           (the steps: `quadratic_programs.free_set_newton`)
+_coordinate_start         multipliers from which it starts on wide and sparse linear problems
 conjugate                 steps along conjugate directions (Torres-Barran, Alaiz and Dorronsoro 2021)
 threads/                  passes over the active set, on one thread or (smo-newton) divided among several
 svmlight/                 working sets of q examples (Joachims 1999)

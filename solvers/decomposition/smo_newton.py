@@ -28,6 +28,9 @@ continues in double precision.
 On binary data with few distances, and where Gaussian rows are in single precision, the gradient is kept in
 fixed point, see :mod:`~svmrepro.solvers.decomposition._fixed_gradient`.
 
+Wide and sparse linear problems, such as documents, start from the multipliers of
+:mod:`~svmrepro.solvers.decomposition._coordinate_start`.
+
 When examples return to the active set, their gradient is updated from a snapshot taken when they left, see
 :mod:`~svmrepro.solvers.decomposition._gradient_reconstruction`. LIBSVM's way, which `smo2` and `pasmo` keep,
 has one snapshot for all and needs more rows.
@@ -57,7 +60,8 @@ from numba import types
 from svmrepro.solvers.caches.feature_columns import bytes_hold
 from svmrepro.solvers.caches.single_rows import single_panel
 from svmrepro.solvers.compilation.compiled import compiled, direct
-from svmrepro.solvers.decomposition import second_order
+from svmrepro.solvers.decomposition import _coordinate_start, second_order
+from svmrepro.solvers.decomposition._coordinate_start import CoordinateStart
 from svmrepro.solvers.decomposition._pair_selection import DOWN, UP
 from svmrepro.solvers.decomposition._pair_state import STATE, look, place
 from svmrepro.solvers.decomposition._rows_ahead import looks_ahead
@@ -92,6 +96,8 @@ def prepare(problem: Problem, eps: float, options: dict[str, Any]) -> None:
     precision = _precision_of(problem, eps)
     if precision == "rounded":
         single_panel(problem)
+    if _coordinate_start.pays(problem):
+        _coordinate_start.prepare(problem, eps, options)
     second_order.load(problem, precision, second_order.may_be_fixed(problem, precision), options)
 
 
@@ -239,8 +245,12 @@ class SmoNewtonRun:
 
     Attributes
     ----------
+    descent : CoordinateStart, optional
+        The descent before the pairs, until it is done.
+    sweeps, visits, touched : int
+        Its sweeps, visits of an example, and entries read, once it is done.
     pairs : SecondOrderRun
-        The run over pairs.
+        The run over pairs; there is none during the descent.
     polish : Polish, optional
         The polish in progress.
     shrink_interval : int
@@ -272,19 +282,34 @@ class SmoNewtonRun:
             "rounded": True,
             "snapshots": True,
         }
-        self.problem, self.eps = problem, eps
-        self.pairs: SecondOrderRun = second_order.start(problem, eps, {**fixed, **options})
-        self.pairs.tried = True  # checking the whole set near the end costs more than it saves
-        self.pairs.state.scalars.rows_ahead = looks_ahead(self.pairs.cache, self.pairs.panel)
-        self.shrink_interval = int(self.pairs.state.scalars.shrink_interval)
+        self.problem, self.eps, self.options = problem, eps, {**fixed, **options}
+        self.sweeps = self.visits = self.touched = 0
         self.polish: Polish | None = None
         self.patience = _PATIENCE if ahead else _PATIENCE_OF_BYTES
         self.begun = 0.0
         self.marks = [(0.0, 0.0)]
-        # It does not depend on the slices in which the run is made, so that a run can be repeated.
-        self.pairs.state.scalars.between_free_stop = _FIRST_LOOK
         self.useful = False
         self.polishes = self.newton_steps = self.divided = self.updates = self.multiplications = 0
+        self.descent: CoordinateStart | None = None
+        if _coordinate_start.pays(problem):
+            self.descent = CoordinateStart(problem, eps, options["start"])
+        else:
+            self.begin_pairs()
+
+    def begin_pairs(self) -> None:
+        """Begin the steps of pairs, from the multipliers of the descent if there was one."""
+        if self.descent is not None:
+            state, self.sweeps = self.descent.state, self.descent.sweeps
+            self.visits, self.touched = int(state.visits), int(state.entries - state.visits)
+            self.options |= {"start": self.descent.multipliers(), "gradient": None}
+            self.descent = None
+        self.pairs: SecondOrderRun = second_order.start(self.problem, self.eps, self.options)
+        self.pairs.tried = True  # checking the whole set near the end costs more than it saves
+        scalars = self.pairs.state.scalars
+        scalars.rows_ahead = looks_ahead(self.pairs.cache, self.pairs.panel)
+        self.shrink_interval = int(scalars.shrink_interval)
+        # It does not depend on the slices in which the run is made, so that a run can be repeated.
+        scalars.between_free_stop = _FIRST_LOOK
 
 
 start = SmoNewtonRun
@@ -292,12 +317,16 @@ start = SmoNewtonRun
 
 def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
     """Continue for about ``work`` entries read; return a status when the run has ended."""
+    if run.descent is not None:
+        if run.descent.advance(work, step_limit):
+            run.begin_pairs()
+        return None
     if run.polish is not None:
         if run.polish.advance(run, work, step_limit - steps(run)):
             _rate(run, run.polish)
             run.polish = None
         return None
-    pairs_limit = step_limit - run.newton_steps
+    pairs_limit = step_limit - run.newton_steps - run.sweeps
     if run.pairs.reconstruction is not None:
         status = second_order.advance(run.pairs, work, pairs_limit)
         # Shrinking stays as frequent: a polish finds the end of a set that was too small soon.
@@ -319,33 +348,55 @@ def advance(run: SmoNewtonRun, work: int, step_limit: int) -> str | None:
 
 
 def objective(run: SmoNewtonRun) -> float:
-    """Return the current dual objective W; a polish counts when the gradient has followed it."""
+    """Return the current dual objective W; a polish counts when the gradient has followed it.
+
+    It is nan during the descent, whose multipliers do not satisfy the equality constraint.
+    """
+    if run.descent is not None:
+        return math.nan
     if run.polish is not None and run.polish.before is not None:
         return float(run.polish.before[3])
     return second_order.objective(run.pairs)
 
 
 def steps(run: SmoNewtonRun) -> int:
-    """Return the number of steps so far, of pairs and of Newton."""
-    return second_order.steps(run.pairs) + run.newton_steps
+    """Return the number of steps so far: of pairs and of Newton, and sweeps of the descent."""
+    if run.descent is not None:
+        return run.descent.sweeps
+    return second_order.steps(run.pairs) + run.newton_steps + run.sweeps
 
 
 def finish(run: SmoNewtonRun, status: str) -> Solution:
-    """Return the current solution; ``divided_share`` is that of the pairs' work divided among threads."""
+    """Return the current solution.
+
+    ``divided_share`` is that of the pairs' work divided among threads, ``descent_sweeps`` the number of
+    sweeps before the pairs.
+    """
+    if run.descent is not None:
+        run.begin_pairs()
     if run.polish is not None and run.polish.changes is not None:
         run.polish.undo(run)  # the multipliers have moved already, and the gradient is in between
     solution = second_order.finish(run.pairs, status)
     info = {**solution.info, "newton_polishes": float(run.polishes), "newton_steps": float(run.newton_steps)}
+    if run.sweeps:
+        info["descent_sweeps"] = float(run.sweeps)
     if run.divided:
         info["divided_share"] = run.divided / float(run.pairs.state.scalars.ticks)
     work = {
         **solution.work,
+        "nonzeros": solution.work["nonzeros"] + run.touched,
         "gradient_updates": solution.work["gradient_updates"] + run.updates,
         "hessian_entries": run.multiplications,
     }
-    # An update reads a value of a row and reads and writes the gradient; a multiplication reads an entry.
-    info["bytes_moved"] += (2 * 8 + run.pairs.cache.rows.itemsize) * run.updates + 8 * run.multiplications
-    return dataclasses.replace(solution, iterations=steps(run), work=work, info=info)
+    # An update reads a value of a row and reads and writes the gradient; a multiplication reads an entry, and
+    # a visit the value of an entry and its column.
+    entry = 4 if run.problem.storage == "index" else 12
+    update = 2 * 8 + run.pairs.cache.rows.itemsize
+    info["bytes_moved"] += update * run.updates + 8 * run.multiplications + entry * run.touched
+    evaluations = solution.kernel_evaluations + run.visits
+    return dataclasses.replace(
+        solution, iterations=steps(run), kernel_evaluations=evaluations, work=work, info=info
+    )
 
 
 @compiled(types.UniTuple(types.int64, 2)(types.uint8[::1], types.int64, types.int64[::1], MEMBERS))

@@ -36,8 +36,8 @@ from typing import Any
 
 import numpy as np
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.linear._coordinate_steps import ALPHA, STORAGES, SweepState, select, sums, sweep, table
 from svmrepro.solvers.passes import row_passes
+from svmrepro.solvers.passes.coordinate_steps import ALPHA, STORAGES, SweepState, select, sums, sweep, table
 from svmrepro.solvers.passes.sliced_passes import SlicedPasses
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.solution import OPTIMAL, STALLED, Solution, Vector

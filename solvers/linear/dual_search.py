@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.compilation.records import zeroed
-from svmrepro.solvers.linear._coordinate_steps import STORAGES, SweepState, sweep, table
+from svmrepro.solvers.passes.coordinate_steps import STORAGES, SweepState, sweep, table
 from svmrepro.solvers.problem import Problem
 
 

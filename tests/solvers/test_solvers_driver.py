@@ -508,3 +508,17 @@ def test_rounding_of_an_indefinite_kernel(name: str) -> None:
 def test_examples_whose_squares_are_zero(name: str) -> None:
     X, y = cloud(40, 3)
     judged(Problem(1e-310 * X, y, 0.01, bias=biased(name)), name)
+
+
+def test_a_power_multiplies_the_rounding_of_its_base() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 50))
+    X = X[:1] + 1e-5 * X
+    X /= np.sqrt((X * X).sum(axis=1)).max()
+    y = np.where(np.arange(9) % 2 > 0, 1.0, -1.0)
+    eps, ends = 1e-6, []
+    for degree in (3, 377):
+        # A tenth of the size whose rounding would be small beside eps if the degree did not matter.
+        problem = Problem(X, y, 0.1 * 0.125 * eps / (9 * 4 * 2.0**-52), Kernel.polynomial(degree, a=1.0))
+        ends.append(solve(problem, "smo2", eps=eps, verify=False, iteration_limit=100_000).status)
+    assert ends == ["optimal", "stalled"]

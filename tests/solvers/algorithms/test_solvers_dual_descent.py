@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numba import config
 from solver_cases import STORAGES, cloud, judged, linear_dual, objective, words
 from svmrepro.solvers import Problem, solve
-from svmrepro.solvers.linear import _coordinate_steps as steps
 from svmrepro.solvers.linear import dual_descent
+from svmrepro.solvers.passes import coordinate_steps as steps
 from svmrepro.solvers.quadratic_programs import plane_qp
 
 NAME = "dual-descent"

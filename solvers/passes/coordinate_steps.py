@@ -1,5 +1,8 @@
 """Sweeps of dual coordinate descent over the examples that are not shrunk (Hsieh et al. 2008, Algorithm 3).
 
+With a bias b, sweeps minimise ``1/2 w.w - sum_i alpha_i + b s + rho/2 s^2``, where ``s = sum_i y_i alpha_i``
+must become 0; b and rho are given. Without one, both are 0.
+
 A sweep visits the active examples in a new random order, so that nothing is where the processor expects it:
 without prefetching, half of the time goes to waiting for memory. The order is drawn before the sweep, and
 rows are requested some visits ahead; what a visit needs besides its row is side by side in one array.
@@ -15,6 +18,7 @@ G, PG       ``slope``, ``wrong``
 Q_ii        ``examples[i, SQUARE]``
 M bar       ``state.above``
 m bar       ``state.below``
+b, rho, s   ``state.bias``, ``state.penalty``, ``state.imbalance``
 ==========  ==================================
 """
 
@@ -56,7 +60,7 @@ class SweepState:
     ``smallest`` are their extreme projected gradients. ``estimate`` is the last whole sweep's ``gap``.
     ``dual`` is the dual objective at the last check, ``rise`` the gain since. ``weight`` is the weight of the
     sum in ``mean``. ``began`` and ``checked`` are the entries read before this sweep and before the last
-    check.
+    check. ``bias``, ``penalty`` and ``imbalance`` are those of problems with a bias.
     """
 
     active: int
@@ -77,6 +81,9 @@ class SweepState:
     dual: float
     rise: float
     weight: float
+    bias: float
+    penalty: float
+    imbalance: float
 
 
 def table(problem: Any, store: Any, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -162,6 +169,7 @@ def _visit(store, storage, examples, v, order, state, stop):
     k, active, kept, entries, updates = state.at, state.active, state.kept, state.entries, state.updates
     gap, rise, largest, smallest = state.gap, state.rise, state.largest, state.smallest
     above, below = state.above, state.below
+    bias, penalty, imbalance = state.bias, state.penalty, state.imbalance
     for j in range(k, min(k + _ROW_AHEAD, active)):
         _request(store, storage, np.int64(order[j]))
     while k < active and entries < stop:
@@ -173,7 +181,8 @@ def _visit(store, storage, examples, v, order, state, stop):
             _request(store, storage, np.int64(order[k + _ROW_AHEAD]))
         i = np.int64(order[k])
         alpha, y, square, top = examples[i, ALPHA], examples[i, LABEL], examples[i, SQUARE], examples[i, C]
-        slope = y * _product(store, storage, i, v) - 1.0
+        slope = y * (_product(store, storage, i, v) + (bias + penalty * imbalance)) - 1.0
+        square += penalty
         entries += 1 + _length(store, storage, i)
         k += 1
         wrong = slope
@@ -199,10 +208,12 @@ def _visit(store, storage, examples, v, order, state, stop):
             examples[i, ALPHA] = new
             rise -= change * (slope + 0.5 * change * square)
             updates += 1
+            imbalance += y * change
             _add(store, storage, i, y * change, v)
     state.visits += k - state.at
     state.at, state.kept, state.entries, state.updates = k, kept, entries, updates
     state.gap, state.rise, state.largest, state.smallest = gap, rise, largest, smallest
+    state.imbalance = imbalance
 
 
 STATE = typeof(zeroed(SweepState))
