@@ -479,6 +479,10 @@ def _contender(
         spec.check(SimpleNamespace(kernel=kernel, bias=contender.bias, binary=True), contender.options)
     except ValueError as error:
         raise Fault(("solver",), str(error)) from error
+    try:
+        spec.check_iteration_limit(contender.iteration_limit)
+    except ValueError as error:
+        raise Fault(("iteration_limit",), f"{error}: give it null") from error
     return contender
 
 
