@@ -53,6 +53,9 @@ from svmrepro.workflow.fingerprints import solver_fingerprint
 #: Names reserved in the folder of a scale.
 RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 
+#: Names reserved in the folder of a paper: those of files that the step `collect` writes.
+RESERVED_TABLES = frozenset({"measurements", "fits", "ratios"})
+
 #: Stopping tolerance if an experiment sets none; all the papers use it.
 DEFAULT_EPS = 1e-3
 
@@ -526,6 +529,8 @@ def _artefacts(
     for name, entry in entries.items():
         if entry.kind == "claims" and name != "claims":
             raise Fault(("artefacts", name), "a table of claims has the name 'claims', by which it is found")
+        if entry.form == "table" and name in RESERVED_TABLES:
+            raise Fault(("artefacts", name), f"{name!r} is the name of a file of the results")
         if entry.kind in ARTEFACT_KINDS[entry.form]:  # the builder refuses other kinds
             with under("artefacts", name):
                 convert(contents[name], settings_of(entry.kind))
