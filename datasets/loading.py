@@ -337,7 +337,7 @@ def fetch(
     if isinstance(entry, UserEntry):
         for part in entry.parts:
             read_own(entry, part)
-        return Fetched(name, {file.name: file for file in map(entry.file, entry.parts)}, {})
+        return Fetched(name, {part: entry.file(part) for part in entry.parts}, {})
     return fetch_entry(entry, data_dir, mirror, network=network)
 
 

@@ -76,7 +76,8 @@ def solve(
         ``svmlight-ordinal`` stores, which have a limit of 512 MB in any case. Other solvers ignore it.
     iteration_limit : int or inf, optional
         Largest number of steps; by default LIBSVM's limit, max(10^7, 100 n). ``math.inf`` removes it; steps
-        that zigzag on ill-conditioned problems may then never end.
+        that zigzag on ill-conditioned problems may then never end. Solvers without
+        ``SOLVERS[name].iteration_limited`` end by their package's own rule, and a finite limit is refused.
     progress : callable, optional
         Called after each slice with (seconds as limited, steps, dual objective). Cutting-plane solvers pass
         their lower bound as the objective.
@@ -120,6 +121,7 @@ def solve(
         "iteration_limit": iteration_limit,
     }
     check_settings({**limits, "verify": verify})
+    spec.check_iteration_limit(iteration_limit)
     if start is not None and not spec.starts:
         raise ValueError(f"solver {name!r} cannot go on from given multipliers")
     if iteration_limit is None:

@@ -12,6 +12,9 @@ import numbers
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
+
+import scipy.sparse as sp
 
 #: Names of the kernels, and the parameters that each takes.
 PARAMETERS: Mapping[str, frozenset[str]] = {
@@ -176,6 +179,12 @@ def _parameters(name: object) -> frozenset[str]:
     if str(name) not in PARAMETERS:
         raise ValueError(f"kernel name {name!r} unknown; known: {', '.join(sorted(PARAMETERS))}")
     return PARAMETERS[str(name)]
+
+
+def gamma_of_scale(X: Any) -> float:
+    """Return what scikit-learn means by ``gamma="scale"``: 1 / (d times the variance of all entries)."""
+    variance = float(X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def is_number(value: object) -> bool:

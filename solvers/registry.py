@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -79,6 +80,8 @@ class SolverSpec:
         Whether C must be the same for all examples.
     memory_limited : bool
         Whether it stores a matrix whose size the driver's memory limit bounds.
+    iteration_limited : bool
+        Whether it keeps an iteration limit, which some packages cannot.
     """
 
     name: str
@@ -95,6 +98,7 @@ class SolverSpec:
     starts: bool = False
     one_bound: bool = False
     memory_limited: bool = False
+    iteration_limited: bool = True
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -162,6 +166,22 @@ class SolverSpec:
             odd = next(label for label in problem.y if abs(label) != 1)
             raise ValueError(f"solver {self.name!r} needs labels -1 and +1 only, y holds {odd:g}")
         return self.check_options(options)
+
+    def check_iteration_limit(self, limit: float | None) -> None:
+        """Check that the solver can keep an iteration limit.
+
+        Parameters
+        ----------
+        limit : int, inf or None
+            The limit; inf and None are none.
+
+        Raises
+        ------
+        ValueError
+            If the solver is another package's, which would ignore the limit.
+        """
+        if not self.iteration_limited and limit is not None and limit != math.inf:
+            raise ValueError(f"solver {self.name!r} takes no iteration limit; its package has none")
 
     def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check options, and complete them.
@@ -291,6 +311,7 @@ def _peer(
     needs: tuple[str, ...] = (BIAS,),
     module: str = "peers.estimators",
     promise: str = KKT,
+    iteration_limited: bool = True,
 ) -> SolverSpec:
     """Return the entry of a solver from another package."""
     return SolverSpec(
@@ -303,6 +324,7 @@ def _peer(
         fixed={"peer": name},
         package=package,
         promise=promise,
+        iteration_limited=iteration_limited,
     )
 
 
@@ -326,6 +348,7 @@ _PEERS = (
         _KERNEL_OPTIONS,
         (BIAS, NO_PRECOMPUTED),
         module="peers.libsvm_package",
+        iteration_limited=False,
     ),
     _peer(
         "liblinear",
@@ -343,6 +366,7 @@ _PEERS = (
         (LINEAR, NO_BIAS),
         module="peers.liblinear_package",
         promise=GAP,
+        iteration_limited=False,
     ),
     _peer(
         "onedal",
@@ -357,6 +381,7 @@ _PEERS = (
         "ThunderSVM on one thread",
         {"cache_mb": _LARGE_CACHE_MB},
         (BIAS, NO_PRECOMPUTED),
+        iteration_limited=False,
     ),
 )
 

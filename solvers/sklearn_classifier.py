@@ -47,7 +47,7 @@ except ImportError as error:
 
 from svmrepro.solvers.certificate import Certificate, certify
 from svmrepro.solvers.driver import check_positive, solve
-from svmrepro.solvers.kernel import Kernel, is_number
+from svmrepro.solvers.kernel import Kernel, gamma_of_scale, is_number
 from svmrepro.solvers.problem import Problem
 from svmrepro.solvers.reference_kernels import kernel_product
 from svmrepro.solvers.registry import KKT, NO_BIAS, PAIRS, get
@@ -571,8 +571,7 @@ def _gamma(gamma: Any, X: Any) -> float:
         return float(1.0 / X.shape[1])
     if gamma != "scale":
         raise ValueError(f"gamma {gamma!r} unknown; it is a number, 'scale' or 'auto'")
-    variance = float((X * X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var())
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return gamma_of_scale(X)
 
 
 def _with_rows(X: Any) -> Any:

@@ -33,11 +33,16 @@ def reading_table(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Convert an error of the operating system into a StepError that names the file to be written."""
+def writing(path: Path, temporary: str | None = None) -> Iterator[None]:
+    """Convert an error of the operating system into a StepError that names the file to be written.
+
+    If that has another name in the meantime, an error that names any other file is raised as it is.
+    """
     try:
         yield
     except OSError as error:
+        if temporary is not None and error.filename not in (None, temporary):
+            raise
         raise StepError(f"cannot write {path}: {cause(error)}") from error
 
 

@@ -19,7 +19,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     It has the suffix of ``path``, for libraries that choose a format by it. Missing folders are created. If
     the folder or the file cannot be written (no permission, no space left), a StepError is raised; nothing
-    is left behind, and an existing file of that name is unchanged.
+    is left behind, and an existing file of that name is unchanged. The block's errors about other files are
+    raised as they are.
     """
     final = Path(path)
     with writing(final):
@@ -30,7 +31,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(handle)
     temporary = Path(name)
     try:
-        with writing(final):
+        with writing(final, str(temporary)):
             yield temporary
             # mkstemp creates private files; results should follow the umask.
             mask = os.umask(0)

@@ -51,7 +51,7 @@ class Fetched:
     name : str
         The data set.
     files : mapping of file name to path
-        Verified files on disk.
+        Verified files on disk. A user's own files are named by their part, ``train`` or ``test``.
     missing : mapping of file name to reasons
         Files that no source provided, with one reason per source tried.
     """

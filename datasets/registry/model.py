@@ -19,6 +19,8 @@ Reader = Literal["libsvm", "delimited", "mat-splits", "kdd04-physics", "uci-adul
 APART: Final = frozenset({"idx", "lyrl2004"})
 """Readers of formats with examples and labels in separate files."""
 
+_PLAIN_LABELS: Final = ({-1.0: -1.0, 1.0: 1.0}, {0.0: -1.0, 1.0: 1.0})
+
 Label = float | str
 """A label in a file: a number in any spelling, or a text."""
 
@@ -227,9 +229,11 @@ class DownloadedEntry(Described, frozen=True, kw_only=True):
     def rules(self) -> str:
         """Digest of the rules by which a configurable reader parses the file.
 
-        Empty for a format without rules, whose arrays depend only on the file and the reader version.
+        Empty for a format without rules whose labels are signs, or 0 and 1: one file cannot have both, so its
+        arrays depend only on the file and the reader version.
         """
-        if self.columns is None and self.variable is None and self.reader not in APART:
+        ruled = self.columns is not None or self.variable is not None or self.reader in APART
+        if not ruled and self.labels in _PLAIN_LABELS:
             return ""
         what: tuple[object, ...] = (self.features, self.dense, self.labels, self.columns, self.variable)
         # Added only if given, so that the digests of sets without these keys do not change.

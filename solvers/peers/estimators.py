@@ -10,8 +10,8 @@ and the only counted work is the number of steps. LIBSVM and LIBLINEAR are compi
 version is their fingerprint. oneDAL (2026.2) occasionally returns a wrong solution for CSR data with empty
 examples; the certificate rejects it. ThunderSVM's package for processors (thundersvm-cpu 0.3.3) returns wrong
 solutions for all CSR data, so these are refused; it reports no number of steps, and its ``max_iter`` limits
-nothing. Its multipliers are in single precision: what this rounds off their balance is spread over those
-between the bounds.
+nothing, so that an iteration limit is refused. Its multipliers are in single precision: what this rounds off
+their balance is spread over those between the bounds.
 
 Bounds that differ between examples are passed as example weights, at C = 1. ThunderSVM has no example
 weights; it accepts bounds that are equal within each class, as class weights. Row pointers are passed as

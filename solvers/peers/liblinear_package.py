@@ -2,9 +2,9 @@
 
 Its dual coordinate descent for the hinge loss updates several multipliers at once on several threads (Chiang,
 Lee and Lin 2016, *Parallel dual coordinate descent method for large-scale linear classification in multi-core
-environments*, KDD). It ends after 300 passes at most. Like scikit-learn's LIBLINEAR it returns only w; the
-certificate gets multipliers as :mod:`~svmrepro.solvers.peers.estimators` says. It supports a weight per class
-but not per example: bounds that differ within a class are refused.
+environments*, KDD). It ends after 300 passes at most and takes no other limit. Like scikit-learn's LIBLINEAR
+it returns only w; the certificate gets multipliers as :mod:`~svmrepro.solvers.peers.estimators` says. It
+supports a weight per class but not per example: bounds that differ within a class are refused.
 """
 
 from __future__ import annotations

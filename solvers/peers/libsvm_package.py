@@ -1,8 +1,9 @@
 """LIBSVM's own Python package (``libsvm-official``), behind the interface of the other solvers.
 
 The package's representation is built before the clock starts. LIBSVM runs to its end in one call and stops by
-itself after ``max(10^7, 100 n)`` steps. It only prints the number of steps, so this is parsed from its
-output. It supports a weight per class but not per example: bounds that differ within a class are refused.
+itself after ``max(10^7, 100 n)`` steps; it takes no other limit. It only prints the number of steps, so this
+is parsed from its output. It supports a weight per class but not per example: bounds that differ within a
+class are refused.
 """
 
 from __future__ import annotations

@@ -227,15 +227,16 @@ def test_a_file_of_ones_own(toy_registry, tmp_path):
 
 
 def test_a_table_of_ones_own_with_a_test_file(toy_registry, tmp_path):
-    path, tested = put(tmp_path / "mine.csv", "x,sick,y\n1,no,2\n3,yes,4\n"), tmp_path / "test.csv"
+    path, tested = put(tmp_path / "mine.csv", "x,sick,y\n1,no,2\n3,yes,4\n"), tmp_path / "test" / "mine.csv"
+    tested.parent.mkdir()
     settings = {"labels": {"no": -1, "yes": 1}, "label": "sick", "test": tested}
     datasets.register_file("mine", path, **settings)
     put(tested, "x,sick,y\n5,yes,6\n7,no,8\n9,yes,9\n")
     assert datasets.load("mine").X.tolist() == [[1, 2], [3, 4]]
     found = datasets.load("mine", 2, part="test")
     assert found.X.tolist() == [[5, 6], [7, 8]] and found.y.tolist() == [1, -1]
-    assert found.provenance["files"] == ["test.csv"]
-    assert len(datasets.fetch("mine").files) == 2
+    assert found.provenance["files"] == ["mine.csv"]
+    assert datasets.fetch("mine").files == {"train": path, "test": tested}
     refused(lambda: datasets.load("mine", 4, part="test"), f"mine: n = 4: {tested} has 3 rows")
     keys = {datasets.content_key("mine", 2), datasets.content_key("mine", 2, part="test")}
     put(tested, "x,sick,y\n5,yes,6\n7,no,8.5\n")

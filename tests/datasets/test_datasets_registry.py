@@ -97,13 +97,21 @@ def test_what_the_delimited_reader_is_told():
     assert entry.labels == {"win": 1.0, 3.0: -1.0, "draw": None}
     plain = parse_registry(TOY.replace("reader: libsvm", "reader: delimited")).downloaded["toy"]
     assert plain.columns == Columns()
-    # These keys determine the arrays made from a file; for a LIBSVM file none does.
+    # These keys determine the arrays made from a file; for a LIBSVM file only its labels do.
     rules = {plain.rules, entry.rules}
     for scale in ("[[0, 1]]", "[[0, 2]]", "[[0, 2], [1, 1]]"):
         scaled = TOY.replace("reader: libsvm", f"reader: delimited\n    standard: {scale}")
         rules.add(parse_registry(scaled).downloaded["toy"].rules)
     assert len(rules) == 5 and "" not in rules
     assert parse_registry(TOY).downloaded["toy"].rules == ""
+
+
+def test_labels_determine_the_arrays_of_a_libsvm_file():
+    given = ("{-1: -1, 1: 1}", "{0: -1, 1: 1}", "{-1: 1, 1: -1}", "{1: -1, 2: 1}", "{1: -1, 2: 1, 3: 1}")
+    texts = [TOY.replace(given[0], labels) for labels in given]
+    rules = [parse_registry(text).downloaded["toy"].rules for text in texts]
+    assert rules[:2] == ["", ""], "one file cannot be read by both"
+    assert len(set(rules)) == 4
 
 
 def test_every_reader_has_one_name():

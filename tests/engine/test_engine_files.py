@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import platform
 import re
+import shutil
 import sys
 import time
 from datetime import UTC, datetime
@@ -46,6 +47,16 @@ def test_failed_writer_leaves_the_old_file(tmp_path):
         raise ZeroDivisionError
     assert path.read_text() == "old"
     assert names(tmp_path) == {"figure.svg"}
+
+
+def test_an_error_about_another_file_is_not_that_of_the_target(tmp_path):
+    path = tmp_path / "copy.csv"
+    with pytest.raises(FileNotFoundError, match=r"gone\.csv"), atomic_path(path) as temporary:
+        shutil.copyfile(tmp_path / "gone.csv", temporary)
+    for named in (True, False):
+        with pytest.raises(StepError, match=f"^cannot write {path}: full$"), atomic_path(path) as temporary:
+            raise OSError(28, "Full", str(temporary) if named else None)
+    assert names(tmp_path) == set()
 
 
 def test_killed_writers_litter_is_swept_and_a_living_ones_kept(tmp_path):

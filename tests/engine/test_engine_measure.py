@@ -392,16 +392,37 @@ def test_another_attempt_gets_back_what_was_deleted(tmp_path, monkeypatch, capsy
     assert capsys.readouterr().out.startswith("data set toy: available\ndata set toy: available\n")
 
 
+@pytest.mark.parametrize(
+    ("reasons", "written"),
+    [
+        (("a: found, as b is not",), True),
+        (("b: another reason",), False),
+        ((), True),
+    ],
+)
+def test_another_attempt_tells_which_files_are_missing(monkeypatch, reasons, written):
+    config = prepare(sizes=[30], of={"dataset": "adult"})
+    data_sets.write_marker(config, data_sets.Marker("adult", True, ("b: no such file",), 1.0))
+    monkeypatch.setattr(
+        fetch, "fetch", lambda config, name: data_sets.Marker(name, True, reasons, time.time())
+    )
+    fetch.run(config, retry=True, before=time.time())
+    assert (data_sets.read_marker(config, "adult").missing == reasons) == written
+
+
 ROWS = "+1 1:1 2:1\n-1 2:1\n" * 20
 MINE = {"mine": {"path": "mine.libsvm"}, "other": {"path": "other.libsvm"}}
 
 
-def test_own_file_is_measured_and_its_faults_are_errors():
+def test_own_file_is_measured_and_its_faults_are_errors(monkeypatch):
     lines = [f"{1 if i % 3 else -1} {i % 5 + 1}:1 {i % 7 + 6}:0.5" for i in range(40)]
     Path("mine.libsvm").write_text("\n".join(lines) + "\n")
     config = prepare(sizes=[40], of={"dataset": "mine"}, datasets={"mine": MINE["mine"]})
     found, _ = measure(config)
     assert Counter((line["n"], line["status"]) for line in found) == {(40, "optimal"): 4}
+    # A step of its own, such as that of a table, has registered no data set.
+    monkeypatch.setattr(loading, "_user_files", {})
+    assert data_sets.load_instance(config, rows(config)[0]).X.shape == (40, 12)
     # The file may be damaged while a run is in progress.
     Path("mine.libsvm").write_text("\n".join(lines).replace("1:1", "1:x", 1) + "\n")
     with pytest.raises(StepError, match=r"^datasets.mine: mine\.libsvm:1: "):

@@ -101,6 +101,34 @@ def test_the_solver_ends_with_the_process_that_was_started(number, tmp_path):
     assert not alive and not (tmp_path / "journal").exists()
 
 
+def test_a_call_that_began_after_the_late_one_is_not_late(tmp_path):
+    """The kill is put off until the next call has begun, whose solver is not a user's and has no limit."""
+    script = step_of("time.sleep(600)", None).replace(
+        "    supervision.supervised(",
+        """
+    end = supervision._end
+    def late_end(process):
+        while (present.call() is None or present.call().own) and process.is_running():
+            time.sleep(0.01)
+        end(process)
+    supervision._end = late_end
+    supervision.supervised(""",
+    )
+    script = script.replace(
+        "        with p",
+        """        present.line = {**present.line, "time_limit": 0.01}
+        with present.calling():
+            while not (Path("told").exists()):
+                pass
+        present.line = {**present.line, "solver": "libsvm", "time_limit": None}
+        with p""",
+    )
+    script = script.replace("def say(line):\n", "def say(line):\n    Path('told').touch()\n")
+    ended = ran(sys.executable, "-c", script, cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (7, "")
+    assert "lost" not in ended.stdout and not (tmp_path / "journal").exists()
+
+
 def test_a_call_is_told_while_it_lasts():
     present = PresentRun()
     present.line = {"solver": "libsvm"}

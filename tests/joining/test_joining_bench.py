@@ -14,9 +14,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from scipy import sparse
+from sklearn.svm import SVC
 from support import ran, rows_of
 from svmrepro import datasets
 from svmrepro.datasets.errors import OneClassError
+from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import SOLVERS, conformance
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun
 from svmrepro.workflow.commands import bench as bench_command
@@ -59,6 +62,20 @@ def table(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("a,b,c,sick\n" + "\n".join(lines) + "\n")
     return path
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+def test_the_default_gamma_is_that_of_scikit_learn(tmp_path, form, shift):
+    X = np.random.default_rng(0).normal(size=(500, 4)) * 1e-7 ** (not shift) + shift
+    if shift and form is not np.asarray:
+        X *= X - shift > 0  # scikit-learn's own formula cancels for sparse examples that are all far from 0
+    y = np.resize([-1, 1], 500)
+    file = tmp_path / "mine.npz"
+    write_npz(file, form(X), y)
+    found = bench_settings.sample_of_file(file, tmp_path / "own", None)
+    model = SVC(gamma="scale").fit(datasets.load("mine").X, y)
+    assert found.gamma == pytest.approx(model._gamma, rel=1e-9)
 
 
 def test_rows_of_a_file_are_drawn_at_random(table, tmp_path):

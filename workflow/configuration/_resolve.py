@@ -53,6 +53,9 @@ from svmrepro.workflow.fingerprints import solver_fingerprint
 #: Names reserved in the folder of a scale.
 RESERVED_PAPERS = frozenset({"compare", "journal", "logs"})
 
+#: Names reserved in the folder of a paper: those of files that the step `collect` writes.
+RESERVED_TABLES = frozenset({"measurements", "fits", "ratios"})
+
 #: Stopping tolerance if an experiment sets none; all the papers use it.
 DEFAULT_EPS = 1e-3
 
@@ -479,6 +482,10 @@ def _contender(
         spec.check(SimpleNamespace(kernel=kernel, bias=contender.bias, binary=True), contender.options)
     except ValueError as error:
         raise Fault(("solver",), str(error)) from error
+    try:
+        spec.check_iteration_limit(contender.iteration_limit)
+    except ValueError as error:
+        raise Fault(("iteration_limit",), f"{error}: give it null") from error
     return contender
 
 
@@ -522,6 +529,8 @@ def _artefacts(
     for name, entry in entries.items():
         if entry.kind == "claims" and name != "claims":
             raise Fault(("artefacts", name), "a table of claims has the name 'claims', by which it is found")
+        if entry.form == "table" and name in RESERVED_TABLES:
+            raise Fault(("artefacts", name), f"{name!r} is the name of a file of the results")
         if entry.kind in ARTEFACT_KINDS[entry.form]:  # the builder refuses other kinds
             with under("artefacts", name):
                 convert(contents[name], settings_of(entry.kind))

@@ -24,6 +24,7 @@ from svmrepro.datasets.errors import OneClassError
 from svmrepro.datasets.input_checks import closest, did_you_mean
 from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import SOLVERS, user_functions
+from svmrepro.solvers.kernel import gamma_of_scale
 from svmrepro.solvers.registry import BIAS, NO_BIAS
 from svmrepro.workflow.configuration import as_called, callers_folder, config_dir
 from svmrepro.workflow.configuration.model import BENCH
@@ -85,7 +86,7 @@ class BenchData:
     title: str
     rows: int
     of: int  # rows of the whole set; the same for a generated one
-    scale: float  # number of columns times the variance of all entries: 1 / gamma by default
+    gamma: float  # by default: that of scikit-learn's gamma="scale"
     own: Mapping[str, Any] | None = None  # entry under ``datasets`` for a user's own file
     tested: bool = False  # whether there is a test set
     untested: str = ""  # why the test set of the registry is not there
@@ -271,7 +272,7 @@ def sample_of_file(
     title = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     X = stored["train"][0]
     return BenchData(
-        name, title, n, len(order), _scale(X), own, test is not None, dense_bytes=_dense_bytes(X)
+        name, title, n, len(order), gamma_of_scale(X), own, test is not None, dense_bytes=_dense_bytes(X)
     )
 
 
@@ -303,7 +304,8 @@ def known_set(name: str, rows: int | None) -> BenchData:
             tested = True
         except datasets.DatasetUnavailable as error:
             untested = one_line(error)
-    return BenchData(name, name, n, of, _scale(data.X), None, tested, untested, _dense_bytes(data.X))
+    gamma, size = gamma_of_scale(data.X), _dense_bytes(data.X)
+    return BenchData(name, name, n, of, gamma, None, tested, untested, size)
 
 
 def write_configuration(bench: Bench, data: Sequence[BenchData], folder: Path) -> list[str]:
@@ -474,7 +476,7 @@ def _caption(bench: Bench, data: Sequence[BenchData]) -> str:
 
 
 def _kernel(bench: Bench, data: BenchData) -> dict[str, Any]:
-    gamma = bench.gamma if bench.gamma is not None else float(f"{1 / data.scale:.3g}")
+    gamma = bench.gamma if bench.gamma is not None else float(f"{data.gamma:.3g}")
     kernels: dict[str, dict[str, Any]] = {
         "linear": {"name": "linear"},
         "gaussian": {"name": "gaussian", "gamma": gamma},
@@ -487,12 +489,3 @@ def _kernel(bench: Bench, data: BenchData) -> dict[str, Any]:
 def _dense_bytes(X: Any) -> int:
     """Return what sparse examples would take as dense rows; 0 for others."""
     return 8 * int(X.shape[0]) * int(X.shape[1]) if sparse.issparse(X) else 0
-
-
-def _scale(X: Any) -> float:
-    """Return d times the variance of all entries, as scikit-learn's ``gamma="scale"`` uses it."""
-    n, d = X.shape
-    mean = float(X.sum()) / (n * d)  # readers refuse values whose squares overflow
-    squares = float((X.data**2).sum() if not isinstance(X, np.ndarray) else (X**2).sum()) / (n * d)
-    scale = d * (squares - mean * mean)
-    return scale if math.isfinite(scale) and scale > 1e-12 else 1.0

@@ -149,8 +149,11 @@ def support_vectors(results: Results, spec: Spec) -> list[Finding]:
         if not theirs:
             return "not a size of the paper"
         group = results.group(name, spec["contender"], row.n)
-        ours = sum(group.median(f"certificate.n_{kind}") or 0.0 for kind in kinds)
-        return Interval.exact(abs(ours - theirs) / theirs)
+        medians = [group.median(f"certificate.n_{kind}") for kind in kinds]
+        known = [median for median in medians if median is not None]
+        if len(known) < len(kinds):
+            return "no run reports its support vectors"
+        return Interval.exact(abs(sum(known) - theirs) / theirs)
 
     return _by_size(results, spec, (spec["contender"],), look, own=True)
 

@@ -154,6 +154,7 @@ def load_instance(config: Config, instance: Instance, encoding: str | None = Non
     """
     from svmrepro import datasets
 
+    register(config)
     name = instance.experiment.dataset
     try:
         found = datasets.load(

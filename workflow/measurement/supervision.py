@@ -65,11 +65,11 @@ def supervised(present: PresentRun, journal: Journal, progress: JobProgress) -> 
         finally:
             _end(process)
         code, call = int(process.wait()), present.call()
-        if call is not None:
-            line = {**call.line, **_found(call, late, code)}
+        if call is not None and (late is None or late.began == call.began):
+            line = {**call.line, **_found(call, late is not None, code)}
             journal.append(line)
             progress.lost(line)
-        elif not late:  # otherwise the solver returned just in time
+        elif late is None:  # otherwise the solver returned just in time
             if -code in _FROM_OUTSIDE:
                 raise _killed(f"{progress.name}: its process", code)
             sys.exit(code if code >= 0 else 128 - code)
@@ -94,13 +94,13 @@ def _killed(what: str, code: int) -> StepError:
     )
 
 
-def _wait(process: psutil.Process, present: PresentRun, say: Callable[[str], None]) -> bool:
-    """Wait for a step; return whether a solver did not stop, so that the step must be ended."""
+def _wait(process: psutil.Process, present: PresentRun, say: Callable[[str], None]) -> Call | None:
+    """Wait for a step; return the call that did not stop, so that the step must be ended, else None."""
     told = None
     while True:
         with suppress(psutil.TimeoutExpired):
             process.wait(_TICK)
-            return False
+            return None
         call = present.call()
         if call is None or not call.own or (limit := call.line["time_limit"]) is None:
             continue
@@ -111,7 +111,7 @@ def _wait(process: psutil.Process, present: PresentRun, say: Callable[[str], Non
             told = call.began
             say(_too_long(call, most - passed))
         if passed > most:
-            return True
+            return call
 
 
 def _too_long(call: Call, left: float) -> str:

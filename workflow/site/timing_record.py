@@ -38,7 +38,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Load:
-    """Noise in one experiment: measurements, flagged ones, and the largest values; None: not recorded."""
+    """Noise in one experiment: measurements, flagged ones, and what they recorded; None: not recorded.
+
+    ``throttled_seconds`` is a sum, ``steal`` and ``load_before`` are the largest values.
+    """
 
     measurements: int
     flagged: int

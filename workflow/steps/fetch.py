@@ -62,9 +62,14 @@ def try_again(config: Config, before: float) -> None:
             continue
         new = fetch(config, name)
         # Unless other files are available now, nothing that depends on the data needs to be made again.
-        if (new.available, len(new.missing)) != (old.available, len(old.missing)):
+        if _lost(new) != _lost(old):
             write_marker(config, new)
         _tell(new)
+
+
+def _lost(marker: Marker) -> set[str] | None:
+    """Return the names of the missing files, without the reasons; None if all files are missing."""
+    return {each.partition(": ")[0] for each in marker.missing} if marker.available else None
 
 
 def _tell(marker: Marker) -> None:

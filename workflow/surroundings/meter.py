@@ -78,6 +78,15 @@ class Meter:
         if informative and children <= self._children:
             self.peak_memory_bytes = max(0, peak - self._resident)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out the seconds for which the limit on processors stops a block that is not timed."""
+        before = processor_state().throttled()
+        yield
+        after = processor_state().throttled()
+        if self._throttled is not None and before is not None and after is not None:
+            self._throttled += after - before
+
     def fields(self, wall_seconds: float, cpu_seconds: float) -> dict[str, Any]:
         """Return the fields of a run's record on other load, once the run has ended."""
         lost = self.noise["steal"], self.noise["throttled_seconds"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
 from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, known_count
 from svmrepro.workflow.configuration.contender_options import effective_settings
-from svmrepro.workflow.configuration.model import Artefact
+from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, missing, number, problem, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
@@ -86,14 +87,24 @@ def baseline_of(results: Results, artefact: Artefact) -> str:
 
 def varying_option(results: Results, names: Sequence[str]) -> str:
     """Return the only solver option in which the contenders differ; "" if they also differ otherwise."""
-    contenders = [contender for name in names for contender in results.experiment(name).contenders.values()]
+    everyone = [list(results.experiment(name).contenders.values()) for name in names]
+    contenders = list(chain.from_iterable(everyone))
     if len({(contender.solver, contender.storage, contender.bias) for contender in contenders}) != 1:
+        return ""
+    # An experiment may have settings of its own for all its contenders.
+    if any(len({_apart(contender) for contender in each}) > 1 for each in everyone):
         return ""
     options = {key for contender in contenders for key in contender.options}
     varying = [
         key for key in options if len({repr(contender.options.get(key)) for contender in contenders}) > 1
     ]
     return varying[0] if len(varying) == 1 else ""
+
+
+def _apart(contender: Contender) -> tuple[object, ...]:
+    """Return what may distinguish a contender besides its solver and its options."""
+    limits = (contender.time_limit, contender.memory_limit_mb, contender.iteration_limit)
+    return (contender.encoding, contender.eps, contender.warm, *limits)
 
 
 def _row(

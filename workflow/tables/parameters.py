@@ -74,10 +74,11 @@ def _row(results: Results, name: str, table: str, contender: str) -> Mapping[str
     if absent:
         return {**cells, "n": missing(absent), "support_vectors": missing(absent, DASH)}
     group = results.group(name, contender, row.n)
-    bound, free = (group.median(SUPPORT[kind][0]) or 0.0 for kind in ("bound", "nonbound"))
-    cells |= {"n": size_cell(row), "support_vectors": count(bound + free), "bound": count(bound)}
-    if row.n_paper is not None and said is not None:
-        cells["difference"] = percent((bound + free) / said - 1)
+    bound, free = (group.median(SUPPORT[kind][0]) for kind in ("bound", "nonbound"))
+    ours = None if bound is None or free is None else bound + free
+    cells |= {"n": size_cell(row), "support_vectors": count(ours), "bound": count(bound)}
+    if row.n_paper is not None and said is not None and ours is not None:
+        cells["difference"] = percent(ours / said - 1)
     return cells
 
 

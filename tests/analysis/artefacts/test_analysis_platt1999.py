@@ -6,8 +6,12 @@ import pytest
 from analysis_support import analyse, make_line, paper_config, solved, without_numbers_that_are_none
 from support import rows_of
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.runs import Group
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.figures import settings as figure_settings
+from svmrepro.workflow.tables import parameters
+from svmrepro.workflow.tables.layout.cells import BLANK
+from svmrepro.workflow.tables.layout.size_rows import SUPPORT
 
 PAPER = "platt1999"
 SIZES = {
@@ -88,6 +92,16 @@ def test_parameters_stand_beside_table_1(config):
     assert (gaussian["cache"], gaussian["paper_cache"]) == ("no", "no")
     assert 85 < float(found["MNIST"]["zeros"]) < 95  # noise: one component in ten is 1
     assert linear["zeros"] == "" and linear["zeros_reason"].startswith("not run: ")
+
+
+def test_support_vectors_that_are_not_reported_are_a_dash(config, monkeypatch):
+    known = Group.median
+    unknown = SUPPORT["nonbound"][0]
+    monkeypatch.setattr(Group, "median", lambda self, key: None if key == unknown else known(self, key))
+    artefact = replace(config.papers[PAPER].artefacts["parameters"], experiments=("AdultLin",))
+    (row,) = parameters.build(load(config, PAPER, artefact.experiments), artefact).sections[0].rows
+    assert (row["support_vectors"], row["bound"].value) == (BLANK, 4000)
+    assert "difference" not in row
 
 
 def test_options_have_columns_and_ratios(config):

@@ -212,6 +212,14 @@ def test_the_one_option_that_varies_names_the_contenders(full):
     artefact = Artefact("t", "contenders", "table", ("noise-linear",), "Title", "")
     table = contenders.build(varied, artefact)
     assert table.sections[0].rows[0]["contender"].text == "0.001"
+    # Another setting needs the names, unless all have it.
+    for setting in ({"encoding": "signs"}, {"eps": 0.1}, {"warm": True}, {"time_limit": 3.0}):
+        every = {label: replace(contender, **setting) for label, contender in tolerances.items()}
+        some = tolerances | {"smo-0.001": every["smo-0.001"]}
+        for given, option in ((every, "step_tol"), (some, "")):
+            experiment = replace(experiment, contenders=given)
+            varied = replace(results, paper=replace(paper, experiments={"noise-linear": experiment}))
+            assert varying_option(varied, ["noise-linear"]) == option
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,13 @@ from svmrepro.workflow.judgement.claims import (
     EarlierRule,
     read_claims,
 )
-from svmrepro.workflow.judgement.quantities import exponent, problem_ratio, unfinished, value
+from svmrepro.workflow.judgement.quantities import (
+    exponent,
+    problem_ratio,
+    support_vectors,
+    unfinished,
+    value,
+)
 from svmrepro.workflow.judgement.verdicts import (
     combined_verdict,
     interval_verdict,
@@ -546,6 +552,21 @@ def test_a_limit_counts_only_on_the_machine_that_solved_the_rest(changes, found)
     )
     _, last = unfinished(results, {"kind": "unfinished", "experiments": ["e"], "contender": "smo"})
     assert (last.interval and last.interval.value) == found
+
+
+@pytest.mark.parametrize(
+    ("which", "found"),
+    [("bound", 0.2), ("nonbound", None), ("total", None)],
+)
+def test_support_vectors_that_are_not_reported_are_not_none(monkeypatch, which, found):
+    monkeypatch.setattr(PaperNumbers, "support_vectors", lambda self, name, n, kind: 10)
+    monkeypatch.setattr("curve_support.CONTENDERS", {"smo": Contender("smo", "smo")})
+    of = replace(experiment("e"), sizes=(1000,), paper_sizes={1000: 1000})
+    given = results([run("e", "smo", 1000, **{"certificate.n_bound": 8})], of)
+    spec = {"kind": "support-vectors", "experiments": ["e"], "contender": "smo", "which": which}
+    (each,) = support_vectors(given, spec)
+    assert (each.interval and each.interval.value) == (found and pytest.approx(found))
+    assert found or each.reason == "no run reports its support vectors"
 
 
 def test_means_and_spreads_over_permutations():

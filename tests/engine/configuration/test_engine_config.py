@@ -83,6 +83,10 @@ SMO = f"{AT}.contenders.smo"
             contender("own", solver="engine_solvers:quick", iteration_limit=5),
             f"{AT}.contenders.own.iteration_limit: a solver of your own takes no iteration limit",
         ),
+        (
+            experiment(iteration_limit=5, contenders={"thunder": {"solver": "thundersvm"}}),
+            f"{AT}.contenders.thunder.iteration_limit: solver 'thundersvm' takes no iteration limit",
+        ),
     ],
 )
 def test_fault_names_its_place(overrides, message):
@@ -350,11 +354,13 @@ def test_contenders_of_a_paper_join_every_experiment(folder):
 
 def test_the_limit_of_steps_is_the_experiments_or_the_contenders_own(tmp_path):
     own = {"quick": {"solver": "engine_solvers:quick"}, "smo": {"iteration_limit": ".inf"}}
+    own["thunder"] = {"solver": "thundersvm", "iteration_limit": None}
     config = load_config(experiment(iteration_limit=500, contenders=own))
     found = config.experiment("platt1998", "adult-linear")
     assert found.contenders["chunking"].iteration_limit == 500
     assert found.contenders["smo"].iteration_limit == math.inf
     assert found.contenders["quick"].iteration_limit is None
+    assert found.contenders["thunder"].iteration_limit is None
     (tmp_path / "config.json").write_text(dump_config(config))
     assert read_config(tmp_path / "config.json") == config
     # Older rows used the solver's own cap; another limit makes another row.

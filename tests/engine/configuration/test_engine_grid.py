@@ -1,20 +1,24 @@
 """Experiments over a grid of C and gamma: one run solves, certifies and adds up all cells."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import engine_support
 import pytest
 from engine_support import refusal
 from support import rows_of
+from svmrepro.solvers import Problem
 from svmrepro.workflow.analysis.grids import cells, shared_cells
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.analysis.runs import Group, MeasuredRun, Runs
 from svmrepro.workflow.configuration import jobs, load_config, paths
 from svmrepro.workflow.judgement._grid_quantities import PER_ITERATION, grid_ratio, grid_share
+from svmrepro.workflow.measurement import grid_run
 from svmrepro.workflow.measurement.data_sets import register
 from svmrepro.workflow.statistics import Interval
 from svmrepro.workflow.steps import analyse, collect, plot, tabulate
+from svmrepro.workflow.surroundings import meter
 
 NAME = "adult-grid"
 GRID = {"C": [1000, 1e-4, 1], "gamma": [0.5, 0.01]}
@@ -86,6 +90,26 @@ def test_a_run_solves_every_cell_and_adds_up(measured, tmp_path):
     warm, cold = duals["smo-newton-warm"], duals["smo-newton"]
     assert abs(warm["dual"] - cold["dual"]) <= warm["gap"] + cold["gap"]
     assert measure(config, tmp_path) == lines  # nothing is measured twice
+
+
+def test_the_limit_on_processors_counts_while_cells_are_solved_alone(tmp_path, monkeypatch):
+    stopped = [0.0]
+    around = SimpleNamespace(throttled=lambda: stopped[0], read=dict)
+    monkeypatch.setattr(meter, "processor_state", lambda: around)
+
+    def later(function, seconds):
+        def called(*arguments, **options):
+            stopped[0] += seconds
+            return function(*arguments, **options)
+
+        return called
+
+    monkeypatch.setattr(grid_run, "certified", later(grid_run.certified, 100.0))
+    monkeypatch.setattr(Problem, "with_C", later(Problem.with_C, 1.0))  # once for each cell
+    contenders = dict.fromkeys(CONTENDERS) | {"cold": {"solver": "smo2"}}
+    (line,) = measure(grid_in(tmp_path, repeats=1, contenders=contenders), tmp_path)
+    assert line["noise"]["throttled_seconds"] == len(ORDER)
+    assert "stopped it for 6 s" in line["flag_reason"]
 
 
 def test_a_limited_cell_does_not_end_the_grid(measured):

@@ -124,6 +124,13 @@ def test_a_paper_is_not_called_as_a_folder_of_the_results(folder, name):
     assert said == f"--config: papers[0]: {name!r} is the name of a folder of the results"
 
 
+@pytest.mark.parametrize("name", ["measurements", "fits", "ratios"])
+def test_a_table_is_not_called_as_a_file_of_the_results(folder, name):
+    said = in_paper(folder, " timing-one:", f" {name}:")
+    place = f"config/experiments/mini.yaml: artefacts.{name}"
+    assert said == f"{place}: {name!r} is the name of a file of the results"
+
+
 _TEN = "\n".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 10)}]" for i in range(1, 10))
 
 

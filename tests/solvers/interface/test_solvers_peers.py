@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
@@ -147,7 +148,8 @@ def test_optimal_is_not_said_of_what_rounding_may_have_spoilt(
     if C == 1e9:  # all multipliers end at C
         X[250:], y[:250], y[250:] = X[:250], 1.0, -1.0
     same = Problem(X, y, C, Kernel.gaussian(0.1), storage="dense")
-    solution = solve(same, name, eps=eps, verify=verify, iteration_limit=300_000)
+    limit = 300_000 if SOLVERS[name].iteration_limited else None
+    solution = solve(same, name, eps=eps, verify=verify, iteration_limit=limit)
     assert solution.status != "optimal" or certify(same, solution).passes(eps, 2.0)
 
 
@@ -165,6 +167,19 @@ def test_limit_of_iterations(name: str) -> None:
     same = problem(bias=biased(name), C=100.0)
     solution = solve(same, name, eps=1e-6, iteration_limit=3)
     assert (solution.status, solution.iterations) == ("iteration_limit", 3)
+
+
+@pytest.mark.parametrize("name", ["libsvm-package", "liblinear-multicore", "thundersvm"])
+def test_no_limit_of_iterations_is_taken_that_the_package_would_ignore(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same = problem(bias=biased(name), storage="dense")
+    with pytest.raises(ValueError, match=f"solver '{name}' takes no iteration limit; its package has none"):
+        solve(same, name, iteration_limit=5)
+    monkeypatch.setattr(registry.metadata, "version", lambda package: None)
+    for limit in (None, math.inf):
+        with pytest.raises(registry.NotInstalled):
+            solve(same, name, iteration_limit=limit)
 
 
 def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
