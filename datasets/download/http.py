@@ -219,6 +219,20 @@ class Network:
                 time.sleep(self.limits.back_off * 2.0 ** (failures - 1))
         raise UnfinishedError(f"the connection broke {self.limits.connections} times")
 
+    def may_have(self, url: str) -> bool:
+        """Tell whether a server may have a file: not if it cannot be reached or says that it has none."""
+        try:
+            with self._reaching(url):
+                transfer = _Transfer(url, 0, self.limits)
+                try:
+                    return transfer.head().status not in (404, 410)
+                finally:
+                    transfer.left.set()
+        except UnfinishedError:
+            return False
+        except (SourceError, _BrokenError):
+            return True
+
     @contextmanager
     def _reaching(self, url: str) -> Iterator[None]:
         """Raise at once for a host that could not be reached recently; remember one that fails now."""

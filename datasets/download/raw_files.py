@@ -252,16 +252,24 @@ def _in_short(missing: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def mirror_has_more(entry: DownloadedEntry, data_dir: str | Path, mirror: str) -> bool:
-    """Tell whether a mirror may have a file of a data set that the data folder lacks; a URL always may."""
-    if not mirror or "://" in mirror:
-        return bool(mirror)
-    folder, theirs = raw_folder(entry, data_dir), Path(mirror).expanduser() / entry.mirror
+    """Tell whether a mirror may have a file of a data set that the data folder lacks; a server is asked."""
+    if not mirror:
+        return False
+    folder = raw_folder(entry, data_dir)
     return any(
-        (theirs / form.file).is_file()
+        _may_have(mirror, f"{entry.mirror}/{form.file}")
         for file in entry.files.values()
         if not any((folder / form.stored).is_file() for form in file.forms)
         for form in file.forms
     )
+
+
+def _may_have(mirror: str, place: str) -> bool:
+    if "://" not in mirror:
+        return (Path(mirror).expanduser() / place).is_file()
+    from svmrepro.datasets.download.http import shared_network  # imports requests: only when needed
+
+    return shared_network().may_have(f"{mirror.rstrip('/')}/{place}")
 
 
 def fetch_entry(

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from commands_support import svmrepro
-from support import ran
+from support import PROJECT, ran
 from svmrepro.workflow import commands
 from svmrepro.workflow.commands import test as whole
 from svmrepro.workflow.commands.main import main
@@ -83,6 +83,8 @@ def test_a_signal_ends_what_a_tool_has_started(number):
         ("svmrepro bench -d mine", {"mine.libsvm"}),
         ("svmrepro bench -d spam", {"spambase"}),
         ("svmrepro remake mine", {"mine.libsvm"}),
+        (f"{PROJECT}/run che", {"check"}),
+        ("./run mine", {"mine.libsvm"}),  # another folder's program
     ],
 )
 def test_a_shell_completes_commands_and_names(line, offered, tmp_path):
@@ -92,6 +94,20 @@ def test_a_shell_completes_commands_and_names(line, offered, tmp_path):
     assert (ended.stdout, ended.stderr) == ("", "")
     assert {word.strip() for word in (tmp_path / "words").read_text().splitlines()} == offered
     assert {path.name for path in tmp_path.iterdir()} == {"mine.libsvm", "words"}, "nothing else is written"
+
+
+def test_bash_completes_the_words_of_run(tmp_path):
+    script = """
+        eval "$1"
+        complete -p run svmrepro >&2
+        COMP_LINE="./run che" COMP_POINT=9
+        _python_argcomplete_svmrepro ./run
+        echo "${COMPREPLY[@]}"
+    """
+    code = svmrepro(tmp_path, "completion", "bash").stdout
+    ended = ran("bash", "-c", script, "bash", code, cwd=PROJECT)
+    assert ended.stdout.split() == ["check"], ended.stderr
+    assert [line.split()[-1] for line in ended.stderr.splitlines()] == ["run", "svmrepro"]
 
 
 def test_the_whole_test_runs_every_folder_of_tests():

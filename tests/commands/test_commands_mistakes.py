@@ -6,7 +6,7 @@ from subprocess import CompletedProcess
 
 import pytest
 from commands_support import told
-from svmrepro.workflow.commands import COMMANDS
+from svmrepro.workflow.commands import COMMANDS, checkout
 from svmrepro.workflow.commands.main import entry
 
 OWN = """\
@@ -157,6 +157,8 @@ def test_no_command_takes_every_word(called, name, word):
         ("repeats: 3\nrepeats: 4\n", "my.yaml:2: key 'repeats' is given twice"),
         ("experiments: {platt1998: {adult-linear: {size: [1605]}}}\n",
          "my.yaml: experiments.platt1998.adult-linear.size: unknown key; did you mean 'sizes'?"),
+        ("experiments: {platt1998: {noise-linear: {C: 0}}}\n",
+         "my.yaml: experiments.platt1998.noise-linear.C: must be positive, not 0"),
         ("# repeats: 3\n", "my.yaml: holds no keys, so it would change nothing"),
     ],
 )  # fmt: skip
@@ -177,6 +179,15 @@ def test_of_a_configuration_file_that_is_not_yaml(called, tmp_path, text, hint):
     (tmp_path / "my.yaml").write_text(text)
     line = told(called("run", "noise-linear", "--configfile", "my.yaml"))
     assert line.startswith("error: my.yaml:3: ") and line.endswith(hint)
+
+
+@pytest.mark.parametrize("words", ["docs", "texts", "test", "sums", "new paper mine"])
+def test_what_needs_a_clone_says_so_where_the_package_is_installed_without_one(
+    called, tmp_path, monkeypatch, words
+):
+    monkeypatch.setattr(checkout, "ROOT", tmp_path)
+    line = told(called(*words.split()))
+    assert line.startswith(f"error: this command needs a clone of the repository: {tmp_path} has no ")
 
 
 def test_what_may_be_given_twice(called):

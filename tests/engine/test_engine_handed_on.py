@@ -4,8 +4,10 @@ import json
 import os
 from pathlib import Path
 
+import engine_support
 import pytest
 import snakemake.cli
+from engine_support import EXPERIMENT, tiny
 from svmrepro.workflow import archives
 from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import callers_folder, config_dir, load_config, paths
@@ -44,6 +46,14 @@ def test_jobs_elsewhere_compare_with_the_folder_of_an_archive_that_the_command_u
     plan = Plan({"against": str(tmp_path / "run.zip")})
     (tmp_path / "run.zip").unlink()
     assert load_config(json.loads(plan.overrides_file.read_text())) == plan.config
+
+
+@pytest.mark.parametrize(("mode", "code"), [("default", 1), ("remote", 0)])
+def test_only_the_main_process_of_plain_snakemake_gets_the_archive_of_a_url(mode, code, tmp_path):
+    url = "http://127.0.0.1:9/gone.zip"
+    ended = engine_support.snakemake(tmp_path, tiny(against=url), "--mode", mode, "--dry-run", EXPERIMENT)
+    said = ended.stdout + ended.stderr
+    assert (ended.returncode, f"error: against: {url}: " in said) == (code, bool(code)), said
 
 
 def test_the_configuration_of_a_folder_is_that_of_the_last_run_which_was_no_dry_run():

@@ -20,6 +20,7 @@ from engine_support import EXPERIMENT, journal, measure, prepare, rows, solver, 
 from support import measurement
 from svmrepro import datasets
 from svmrepro.datasets import loading
+from svmrepro.datasets.download.http import Network
 from svmrepro.datasets.registry import Registry, parse_registry
 from svmrepro.solvers import SOLVERS
 from svmrepro.workflow import fingerprints
@@ -332,7 +333,7 @@ def test_a_wrong_file_is_named_at_the_end_of_the_run():
     assert "not available: a9a: mirror: 7 bytes where 9 were expected (`./run fetch`" in closing(config)
 
 
-def test_only_a_mirror_that_has_what_is_missing_is_a_reason_to_try_again(tmp_path):
+def test_only_a_mirror_that_has_what_is_missing_is_a_reason_to_try_again(tmp_path, monkeypatch):
     old, empty, full = (tmp_path / name for name in ("old", "empty", "full"))
     for mirror in (old, empty, full):
         (mirror / "web").mkdir(parents=True)
@@ -347,7 +348,9 @@ def test_only_a_mirror_that_has_what_is_missing_is_a_reason_to_try_again(tmp_pat
     data_sets.write_marker(config, data_sets.Marker("web", True, ("w2a: no such file",), 1.0, first))
     assert {attempt(mirror)[1] for mirror in (old, empty, None)} == {first}
     assert attempt(full)[1] == str(full)
-    assert attempt("https://example.org/mirror")[1] == "https://example.org/mirror"
+    for may_have in (False, True):
+        monkeypatch.setattr(Network, "may_have", lambda network, url, answer=may_have: answer)
+        assert attempt("https://example.org")[1] == ("https://example.org" if may_have else first)
     assert attempt(empty, require_data=True)[1] == f"{empty} required"
     got = Path(config.data_dir) / "raw" / "web" / "w2a"
     got.parent.mkdir(parents=True)

@@ -188,6 +188,15 @@ def test_targets_by_name(tmp_path, targets, expected):
     assert ("fetch_data" in said) == (targets != ["noise-linear"])
 
 
+def test_an_address_that_does_not_answer_is_no_reason_to_measure_again(tmp_path):
+    settings = tiny(sizes=[30], of={"dataset": "adult"})
+    ended = snakemake(tmp_path, settings, MEASURED, https_proxy="http://127.0.0.1:9")
+    assert ended.returncode == 0, ended.stderr
+    assert {line["status"] for line in rows_of(tmp_path / MEASURED)} == {"not_run"}
+    again = snakemake(tmp_path, settings, MEASURED, "-n", SVMREPRO_MIRROR="http://127.0.0.1:9")
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
 def test_parsing_is_light():
     script = (
         "import sys\n"

@@ -7,6 +7,7 @@ import re
 import shutil
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
+from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.journal.journal_line import dump_lines
 from svmrepro.workflow.site.pages import templates, write_site
 from svmrepro.workflow.site.records import columns, packed_records, run_records, script
@@ -503,6 +505,15 @@ def test_the_report_begins_with_the_verdicts(run, tmp_path):
     assert "SMO scales as N" not in body
     overview.run(replace(config, papers={}))
     assert paths.report_text(config).read_text().startswith("This report")
+
+
+def test_the_report_of_one_paper_leaves_the_first_page_of_the_whole_report(run, tmp_path):
+    shutil.copytree(run, tmp_path / "results" / "smoke")
+    settings = {"scale": "smoke", "results_dir": str(tmp_path / "results")}
+    part, whole = Plan({**settings, "papers": [PAPER]}), Plan(settings)
+    overview.run(part.config)
+    assert Path(part.report_text) == paths.results(part.config) / f"report-{PAPER}.rst"
+    assert Path(whole.report_text).name == "workflow.rst"
 
 
 @pytest.mark.parametrize(

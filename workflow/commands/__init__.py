@@ -15,7 +15,7 @@ docs         the documentation site
 texts        findings and main claims with the reference runs' numbers
 test         everything that has to pass before a change lands
 sums         the numerical tests under other orders of summation (no checksums)
-completion   the line that makes a shell complete the words of ``svmrepro``
+completion   the line that makes a shell complete the words of ``./run`` and ``svmrepro``
 
 completed_names  what a shell offers for a word
 checkout         what needs a clone of the repository

@@ -1,4 +1,4 @@
-"""Measure solvers side by side: seconds, certificates, memory, and one figure, in about two minutes.
+"""Measure solvers side by side: seconds, certificates, memory, and one figure, in about a minute.
 
     svmrepro bench --solver my_package.training:train --data my.libsvm
     svmrepro bench -s smo-newton -s libsvm -d adult -d web --kernel linear --C 0.1

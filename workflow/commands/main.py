@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module, metadata
+from pathlib import Path
 from typing import Any, NoReturn
 
 from svmrepro.workflow.commands import COMMANDS
@@ -93,11 +94,18 @@ def _parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, dict[str, t
 
 
 def _complete() -> None:
-    """Print the completions that a shell asks for, and exit."""
+    """Print the completions that a shell asks for, and exit; for another folder's `run` they are files."""
     import argcomplete
     from svmrepro.workflow.commands.completed_names import NamesCompleter
+    from svmrepro.workflow.configuration import ROOT
+    from svmrepro.workflow.configuration.callers_folder import expanded
 
-    parser, _ = _parsers(list(COMMANDS))
+    program = Path(expanded(os.environ["COMP_LINE"].partition(" ")[0]))
+    if program.name == "run" and program.resolve() != ROOT / "run":
+        parser = argparse.ArgumentParser(add_help=False)
+        parser.add_argument("file", nargs="*")
+    else:
+        parser, _ = _parsers(list(COMMANDS))
     argcomplete.autocomplete(parser, default_completer=NamesCompleter())
 
 

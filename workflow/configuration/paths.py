@@ -123,8 +123,8 @@ def reference(config: Config) -> Path:
 
 
 def report_text(config: Config) -> Path:
-    """Return the text of the report's first page."""
-    return results(config) / "report.rst"
+    """Return the text of the report's first page, beside the report."""
+    return report(config).with_suffix(".rst")
 
 
 def marker(config: Config, dataset: str) -> Path:

@@ -58,21 +58,27 @@ RULES = frozenset(
 
 
 class Plan:
-    """A configuration and the files that follow from it; the arguments are those of `load_config`."""
+    """A configuration and the files that follow from it.
+
+    The first arguments are those of `load_config`. In a job's own process, which is not the ``main`` one, the
+    setting ``against`` stays as it is: no job needs the other run, and a node may have no network.
+    """
 
     #: The plan of the command of ``svmrepro`` that runs in this process, if there is one.
     current: Plan | None = None
 
-    def __init__(self, overrides: Mapping[str, Any] | Sequence[Layer], folder: Path | None = None) -> None:
+    def __init__(
+        self, overrides: Mapping[str, Any] | Sequence[Layer], folder: Path | None = None, main: bool = True
+    ) -> None:
         self.config: Config = load_config(overrides, folder)
         register(self.config)
         check_own_data_sets(self.config)
         settings = merged(overrides)
-        if self.config.against is not None:
+        if self.config.against is not None and main:
             other = run_folder(self.config.against, paths.others(self.config))
             paths.papers_in(other)
             self.config = replace(self.config, against=str(other))
-            settings["against"] = str(other)  # jobs elsewhere must not download an archive again
+            settings["against"] = str(other)  # a nested Snakemake must not download an archive again
         #: Start time of this command, in seconds since the epoch.
         self.began = time.time()
         folder = paths.results(self.config) / ".config"

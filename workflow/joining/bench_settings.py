@@ -51,7 +51,7 @@ UNBIASED: Mapping[str, Mapping[str, Any]] = {
 """Contenders without a bias; those with one are those of the paper ``peers``."""
 
 MOST_ROWS, GENERATED_ROWS = 4000, 2000
-"""Default rows: the most of a set, and those of a generated set, so that a bench takes two minutes."""
+"""Default rows: the most of a set, and those of a generated set, so that a bench takes about a minute."""
 
 SIZES = 4
 """Sizes per data set, each twice the one before."""

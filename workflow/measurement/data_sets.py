@@ -110,9 +110,10 @@ def attempt(config: Config, name: str) -> str:
     """
     found = read_marker(config, name)
     required = " required" if config.require_data else ""
-    if found is not None and (found.complete or (not required and not _more(config, name))):
-        return found.attempt
-    return f"{config.mirror or ''}{required}"
+    this = f"{config.mirror or ''}{required}"
+    if found is None or found.attempt == this:
+        return this
+    return found.attempt if found.complete or not (required or _more(config, name)) else this
 
 
 def _more(config: Config, name: str) -> bool:

@@ -15,7 +15,7 @@ rule fetch_data:
         "../envs/svmrepro.yaml"
     params:
         step=step("fetch"),
-        # Another mirror is a reason to try again what is missing, and other sources for everything.
+        # Another mirror is a reason to try again if it may have what is missing, and other sources for everything.
         attempt=lambda wildcards: attempt(CONFIG, wildcards.dataset),
         sources=PLAN.sources_fingerprint,
     shell:

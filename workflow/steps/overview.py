@@ -2,8 +2,8 @@
 
     python -m svmrepro.workflow.steps.overview --config CONFIG
 
-Writes ``results/<scale>/report.rst``: the verdicts, then the text of ``workflow/report/workflow.rst``.
-Snakemake reads it when it makes the report.
+Writes the verdicts, then the text of ``workflow/report/workflow.rst``, beside the report and under its name.
+Snakemake reads this file when it makes the report.
 """
 
 from __future__ import annotations

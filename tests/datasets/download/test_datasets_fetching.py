@@ -5,7 +5,8 @@ from datasets_support import CONTENT, ROWS, left_in, libsvm_text, make_entry, pu
 from msgspec.structs import replace
 from support import unprivileged
 from svmrepro.datasets.download import _verification as verification
-from svmrepro.datasets.download.raw_files import ensure_file, fetch_entry
+from svmrepro.datasets.download import http
+from svmrepro.datasets.download.raw_files import ensure_file, fetch_entry, mirror_has_more
 
 
 def test_a_mirror_comes_before_the_host_and_may_be_a_folder_or_a_prefix(site, monkeypatch):
@@ -18,6 +19,18 @@ def test_a_mirror_comes_before_the_host_and_may_be_a_folder_or_a_prefix(site, mo
     assert site.fetch("b").origin == "mirror"
     assert site.server.paths() == ["/copies/toy/toy"] * 2
     assert site.fetch("c", mirror="").origin == f"{site.server.url}/toy"
+
+
+def test_a_mirror_at_an_address_is_asked_for_what_is_missing(site, monkeypatch):
+    monkeypatch.setattr(http, "shared_network", lambda: site.network)
+    mirror = f"{site.server.url}/copies/"
+    assert not mirror_has_more(site.entry, site.folder, mirror)
+    for answer in (CONTENT, lambda handler: handler.reply(403), lambda handler: handler.reply(503)):
+        site.serve(answer, "/copies/toy/toy")
+        assert mirror_has_more(site.entry, site.folder, mirror)
+    assert not mirror_has_more(site.entry, site.folder, "http://127.0.0.1:9")
+    put(site.folder / "raw" / "toy" / "toy", CONTENT)
+    assert not mirror_has_more(site.entry, site.folder, mirror)
 
 
 def test_checksums_hold_for_a_mirror(site):
