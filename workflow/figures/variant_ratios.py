@@ -37,7 +37,7 @@ _BAND = 0.72
 _FARTHEST = 5.0
 """Factor up to which the axis reaches from 1, so that small changes stay visible; other means are written."""
 
-_LETTERS_A_LINE = 120
+_LETTERS_A_LINE = 128
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,14 @@ def build(results: Results, artefact: Artefact) -> Figure:
         panel.axes.tick_params(axis="y", length=0)
     counts = [_pairs(results, problem, baseline, contenders) for problem in shown]
     usual = max(counts, key=counts.count, default={})
+    odd = [any(usual.get(label) != count for label, count in own.items()) for own in counts]
     headings = [
-        f"{problem.title}, n = {problem.n:,}" + ("" if own == usual else f"\n{_extent(own)}")
-        for problem, own in zip(shown, counts, strict=True)
+        f"{problem.title}, n = {problem.n:,}" + (f"\n{_extent(own)}" if other else "")
+        for problem, own, other in zip(shown, counts, odd, strict=True)
     ]
     panels[0].axes.set_yticks(range(len(shown)), headings, fontsize=6.5)
-    panels[0].axes.set_ylim(len(shown) - 0.5, -0.5)
-    notes = [_over(usual, others=any(own != usual for own in counts))] if usual else []
+    panels[0].axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+    notes = [_over(usual, others=any(odd))] if usual else []
     if any(mean.ends is None for mean in every):
         notes.append(f"Without a bar: fewer than {FEWEST_SPREAD} pairs of runs.")
     notes += _missing_notes(results, rows, baseline, panels)
@@ -193,8 +194,8 @@ def _missing_notes(
             lacking = [panel for panel in panels if label not in _means(panel, problem)]
             if not lacking:
                 continue
-            group = results.group(problem.name, label, problem.n)
-            why = results.why_missing(problem.name, label, problem) or group.untimed or "no pairs"
+            untimed = (results.group(problem.name, each, problem.n).untimed for each in (label, baseline))
+            why = results.why_missing(problem.name, label, problem) or next(filter(None, untimed), "no pairs")
             absent.setdefault(why, []).append(f"{display_name(label)} on {problem.title}")
     return [f"{reason[0].upper()}{reason[1:]}: {', '.join(of)}." for reason, of in absent.items()]
 
