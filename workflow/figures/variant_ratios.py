@@ -58,7 +58,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     which determines the order of the lines).
     """
     baseline: str = artefact.settings["baseline"]
-    contenders: Sequence[str] = artefact.settings["contenders"]
+    contenders = [label for label in artefact.settings["contenders"] if label != baseline]
     looks = style.contender_looks((baseline, *contenders))
     rows = problems(results, artefact.experiments, artefact.settings["table"])
     shown = [row for row in rows if not results.why_missing(row.name, baseline, row)]
