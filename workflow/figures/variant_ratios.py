@@ -41,7 +41,7 @@ _LETTERS_A_LINE = 128
 
 
 @dataclass(frozen=True)
-class _Panel:
+class _RatioPanel:
     """What is drawn: one band per data set, one mark per contender."""
 
     axes: Axes
@@ -64,7 +64,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     shown = [row for row in rows if not results.why_missing(row.name, baseline, row)]
     figure = style.new_figure(style.PAGE, 1.2 + 0.28 * len(shown))
     panels = [
-        _Panel(axes, results, {label: looks[label] for label in contenders}, baseline, column)
+        _RatioPanel(axes, results, {label: looks[label] for label in contenders}, baseline, column)
         for axes, column in zip(figure.subplots(1, 2, sharex=True, sharey=True), PANELS, strict=True)
     ]
     means = [[_means(panel, problem) for problem in shown] for panel in panels]
@@ -109,7 +109,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     return figure
 
 
-def _means(panel: _Panel, problem: PermutedProblem) -> dict[str, Interval]:
+def _means(panel: _RatioPanel, problem: PermutedProblem) -> dict[str, Interval]:
     """Return the mean of each contender relative to the baseline's, where both solved a permutation."""
     pairs = {label: (panel.baseline, label) for label in panel.looks}
     found = {label: relative_mean(panel.results, problem, pairs[label], panel.column) for label in pairs}
@@ -123,7 +123,7 @@ def _limits(means: Sequence[Interval]) -> tuple[float, float]:
     return min(near) / 1.08, max(near) * 1.08
 
 
-def _draw(panel: _Panel, problem: PermutedProblem, means: Mapping[str, Interval], place: int) -> None:
+def _draw(panel: _RatioPanel, problem: PermutedProblem, means: Mapping[str, Interval], place: int) -> None:
     low, high = panel.axes.get_xlim()
     for at, (label, look) in enumerate(panel.looks.items()):
         if label not in means:
@@ -181,7 +181,7 @@ def _over(usual: Mapping[str, int], *, others: bool) -> str:
 
 
 def _missing_notes(
-    results: Results, rows: Sequence[PermutedProblem], baseline: str, panels: Sequence[_Panel]
+    results: Results, rows: Sequence[PermutedProblem], baseline: str, panels: Sequence[_RatioPanel]
 ) -> list[str]:
     """Say why data sets or marks are missing, a line per reason."""
     absent: dict[str, list[str]] = {}
@@ -200,7 +200,7 @@ def _missing_notes(
     return [f"{reason[0].upper()}{reason[1:]}: {', '.join(of)}." for reason, of in absent.items()]
 
 
-def _key(panels: Sequence[_Panel], baseline: str, *, intervals: bool) -> list[Line2D]:
+def _key(panels: Sequence[_RatioPanel], baseline: str, *, intervals: bool) -> list[Line2D]:
     """Return the legend's entries of what is drawn."""
     handles = [style.entry(f"{display_name(baseline)} = 1", color="#333", linewidth=0.8, linestyle="-")]
     handles += [style.entry(display_name(label), **_mark(look)) for label, look in panels[0].looks.items()]
