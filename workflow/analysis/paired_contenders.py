@@ -11,9 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from svmrepro.workflow.analysis.results import Results, SizeRow
-from svmrepro.workflow.analysis.run_pairs import pairs
-from svmrepro.workflow.analysis.runs import Group
-from svmrepro.workflow.statistics import FEWEST_PAIRS, Interval, SignedRank, holm, mean_interval, signed_rank
+from svmrepro.workflow.analysis.run_pairs import pairs, processes
+from svmrepro.workflow.analysis.runs import CPU, Group
+from svmrepro.workflow.statistics import (
+    FEWEST_PAIRS,
+    PERMUTED_SPREAD,
+    Interval,
+    SignedRank,
+    across_processes,
+    holm,
+    mean_interval,
+    mean_ratio,
+    signed_rank,
+)
 
 DUAL = "certificate.dual"
 ITERATIONS = "iterations"
@@ -85,6 +95,23 @@ def pair_up(results: Results, problem: PermutedProblem, contenders: Sequence[str
     first, second = (results.group(problem.name, label, problem.n) for label in contenders)
     left, right = pairs(first, second, quantity, anywhere=True)
     return Pairing(tuple(left), tuple(right))
+
+
+def relative_mean(
+    results: Results, problem: PermutedProblem, contenders: Sequence[str], quantity: str
+) -> Interval | None:
+    """Return the mean of the second of two contenders relative to the first's, on the same permutations.
+
+    The interval of CPU seconds includes the variation between processes. None if there are no pairs.
+    """
+    pairing = pair_up(results, problem, contenders, quantity)
+    if not pairing.first:
+        return None
+    ratio = mean_ratio(pairing.second, pairing.first)
+    if quantity != CPU:
+        return ratio
+    groups = (results.group(problem.name, label, problem.n) for label in contenders)
+    return across_processes(ratio, processes(*groups), PERMUTED_SPREAD)
 
 
 @dataclass(frozen=True)

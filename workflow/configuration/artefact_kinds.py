@@ -76,6 +76,7 @@ FIGURES: Mapping[str, str] = {
     "curves": "figures.curves:build",
     "exponents": "figures.exponents:build",
     "working-sets": "figures.working_sets:build",
+    "variant-ratios": "figures.variant_ratios:build",
     "path": "figures.step_path:build",
     "gain": "figures.step_path:build_gain",
     "step-lengths": "figures.step_lengths:build",

@@ -82,6 +82,7 @@ _KINDS: Mapping[str, Sequence[tuple[str, Any] | tuple[str, Any, Any]]] = {
         ("floor", Number, -math.inf),
     ],
     "working-sets": [("contenders", Names), ("sets", Annotated[tuple[Count, ...], _SOME])],
+    "variant-ratios": [("table", Name), ("baseline", Name), ("contenders", Names)],
     "path": [("example", ExampleSettings), ("solvers", _Solvers)],
     "gain": [("example", ExampleSettings), ("solvers", _Solvers)],
     "step-lengths": [("contender", Name)],

@@ -7,6 +7,7 @@ loglog               time against size
 curves               a quantity against a parameter
 exponents            exponents with intervals
 working_sets         several working sets
+variant_ratios       variants of a solver relative to a baseline, over permutations
 step_path            planning ahead on three examples
 step_lengths         histograms of step lengths
 grid                 warm and cold starts over a grid

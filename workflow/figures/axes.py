@@ -9,6 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from svmrepro.workflow.figures.drawn_data import GUIDE
 
 
 def loglog_axes(axes: Axes, sizes: list[int], *, every: bool = True) -> None:
@@ -69,7 +70,9 @@ def off_axis(axes: Axes, y: float, interval: tuple[float, float], colour: str) -
     low, high = axes.get_xlim()
     for end, outside, marker in ((low, interval[0] < low, "<"), (high, interval[1] > high, ">")):
         if outside:
-            axes.plot(end, y, marker=marker, color=colour, markersize=3.5, clip_on=False, zorder=4)
+            # An arrow is no estimate, even if a contender's marker looks like it.
+            look: dict[str, Any] = {"marker": marker, "color": colour, "markersize": 3.5, "label": GUIDE}
+            axes.plot(end, y, clip_on=False, zorder=4, **look)
 
 
 def _power(value: float) -> str:

@@ -8,15 +8,14 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from svmrepro.workflow.analysis.paired_contenders import ITERATIONS, PermutedProblem, pair_up
+from svmrepro.workflow.analysis.paired_contenders import ITERATIONS, PermutedProblem, pair_up, relative_mean
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.run_pairs import processes
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration.model import Artefact
 from svmrepro.workflow.figures.axes import outer_labels
 from svmrepro.workflow.figures.style import LOOKS, PAGE, Look, entry, new_figure
 from svmrepro.workflow.number_text import plural
-from svmrepro.workflow.statistics import PERMUTED_SPREAD, Interval, across_processes, mean_ratio
+from svmrepro.workflow.statistics import Interval
 
 SERIES = ((CPU, "mean CPU seconds", LOOKS[0]), (ITERATIONS, "mean iterations", LOOKS[1]))
 """Column of the measurements, label, look."""
@@ -111,15 +110,8 @@ def _are_near(means: Sequence[Means]) -> bool:
 
 def relative(results: Results, problem: PermutedProblem, contenders: Sequence[str], column: str) -> Means:
     """Return the means of a column relative to the first contender, on the permutations solved by both."""
-    found: Means = [Interval.exact(1.0)]
-    for label in contenders[1:]:
-        pairing = pair_up(results, problem, (contenders[0], label), column)
-        mean = mean_ratio(pairing.second, pairing.first) if pairing.first else None
-        if mean is not None and column == CPU:
-            groups = (results.group(problem.name, each, problem.n) for each in (contenders[0], label))
-            mean = across_processes(mean, processes(*groups), PERMUTED_SPREAD)
-        found.append(mean)
-    return found
+    first, *others = contenders
+    return [Interval.exact(1.0), *(relative_mean(results, problem, (first, each), column) for each in others)]
 
 
 def _permutations(

@@ -7,7 +7,7 @@ paper's file of printed numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,12 +17,12 @@ from svmrepro.workflow.analysis.paired_contenders import (
     PermutedProblem,
     family,
     mean_count,
-    pair_up,
     problems,
+    relative_mean,
 )
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results
-from svmrepro.workflow.analysis.run_pairs import flagged_sides, processes
+from svmrepro.workflow.analysis.run_pairs import flagged_sides
 from svmrepro.workflow.analysis.runs import CPU, Group
 from svmrepro.workflow.analysis.step_lengths import edges, length, lengths
 from svmrepro.workflow.judgement import _printed_quantities as printed
@@ -30,12 +30,9 @@ from svmrepro.workflow.judgement._findings import FLAGGED, Finding, Spec, withou
 from svmrepro.workflow.statistics import (
     FEWEST_PAIRS,
     LARGER,
-    PERMUTED_SPREAD,
     SMALLER,
     Interval,
-    across_processes,
     mean_interval,
-    mean_ratio,
 )
 
 DIRECTIONS = {"less": LARGER, "more": SMALLER}
@@ -89,7 +86,7 @@ def significant(results: Results, spec: Spec) -> list[Finding]:
     corrected = spec.get("corrected", False)
     marks = [test.corrected if corrected else test.alone for test in tests]
     clear = [
-        spec["of"] != CPU or _mean_differs(results, test.problem, spec, test.pairing)
+        spec["of"] != CPU or _mean_differs(results, test.problem, spec)
         for test, mark in zip(tests, marks, strict=True)
         if mark == direction
     ]
@@ -123,22 +120,14 @@ def _doubtful(results: Results, problem: PermutedProblem, spec: Spec) -> bool:
     return flagged or any(group.incomplete(spec["of"]) for group in groups)
 
 
-def _mean_differs(results: Results, problem: PermutedProblem, spec: Spec, pairing: Pairing) -> bool:
+def _mean_differs(results: Results, problem: PermutedProblem, spec: Spec) -> bool:
     """Tell whether mean seconds are less (or more) by the whole interval of their ratio.
 
     The test ranks, so the mean may differ less clearly, or the other way.
     """
-    low, high = _seconds_ratio(results, problem, spec["contenders"], pairing).ends or (1.0, 1.0)
+    ratio = relative_mean(results, problem, spec["contenders"], CPU)
+    low, high = (ratio and ratio.ends) or (1.0, 1.0)
     return high < 1.0 if spec["has"] == "less" else low > 1.0
-
-
-def _seconds_ratio(
-    results: Results, problem: PermutedProblem, contenders: Sequence[str], pairing: Pairing
-) -> Interval:
-    """Return the interval of a ratio of mean seconds, widened by the variation between processes."""
-    groups = (results.group(problem.name, label, problem.n) for label in contenders)
-    ratio = mean_ratio(pairing.second, pairing.first)
-    return across_processes(ratio, processes(*groups), PERMUTED_SPREAD)
 
 
 def _of_all(mean: Interval, column: str, *groups: Group) -> Interval:
@@ -154,12 +143,8 @@ def mean_ratios(results: Results, spec: Spec) -> list[Finding]:
     contenders = (spec["below"], spec["above"])
 
     def look(problem: PermutedProblem) -> Interval | str:
-        pairing = pair_up(results, problem, contenders, spec["of"])
-        if not pairing.first:
-            return results.why_any_missing(problem.name, contenders, problem) or "no pairs"
-        if spec["of"] == CPU:
-            return _seconds_ratio(results, problem, contenders, pairing)
-        return mean_ratio(pairing.second, pairing.first)
+        ratio = relative_mean(results, problem, contenders, spec["of"])
+        return ratio or results.why_any_missing(problem.name, contenders, problem) or "no pairs"
 
     def bounded(problem: PermutedProblem) -> Interval | str:
         found = look(problem)
