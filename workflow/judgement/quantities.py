@@ -21,6 +21,7 @@ from typing import NamedTuple
 from svmrepro.workflow.analysis.fits import (
     MEASURED,
     OWN_SIZES,
+    exponent_of_ratios,
     own_sizes,
     scatter_of_repeats,
     scatter_of_runs,
@@ -60,8 +61,10 @@ SUPPORT_VECTORS = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("no
 def exponent(results: Results, spec: Spec) -> list[Finding]:
     """Exponents of ``contender``, ``of`` cpu_seconds, work, or any numeric column of the measurements.
 
-    With ``against``, another experiment, or ``minus``, another contender, its exponent is subtracted. Both
-    are then fitted to the sizes that both have (`at_shared_sizes`); the interval is that of `Interval.minus`.
+    With ``against``, another experiment, or ``minus``, another contender, its exponent is subtracted. That of
+    another contender is a fit to the ratios of both (`exponent_of_ratios`). That of another experiment, or of
+    a contender with too few sizes in common, is a fit of its own, to the sizes that both have if these are
+    enough (`at_shared_sizes`), and the interval is that of `Interval.minus`.
     """
     quantity, own = spec.get("of", CPU), spec.get("sizes") == "own"
     findings = []
@@ -75,6 +78,10 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
             _exponent(results, *fit, quantity, each, own=own, whole=len(each) == len(every))
             for fit, each, every in zip(fits, series, whole, strict=True)
         ]
+        if "minus" in spec and not any(isinstance(each, str) for each in exponents):
+            both = [contender for _, contender in fits]
+            if paired := exponent_of_ratios(results.runs, name, both, quantity):
+                exponents, series = [paired[0]], [paired[1]]
         found, *others = exponents
         for other in others:
             found = _difference(found, other)

@@ -6,13 +6,15 @@ import pytest
 import yaml
 from curve_support import claim, experiment, results, run
 from msgspec import structs
+from svmrepro.workflow.analysis.fits import exponent_of_ratios
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.model import Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
-from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, spread
+from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, printed_counts, spread
 from svmrepro.workflow.judgement.claims import (
     FAILS,
     HOLDS,
@@ -466,6 +468,70 @@ def test_a_difference_of_exponents_compares_the_sizes_of_both(last, difference):
     assert item.halves == (pytest.approx((1.0, 0.0)) if last == 8000 else None)
     (whole,) = exponent(found, {"experiments": ["c"], "contender": "smo"})
     assert whole.interval.value == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(("bend", "width"), [(0.3, 0.0), (-0.3, 2.0)])
+def test_a_difference_of_exponents_knows_that_contenders_ran_side_by_side(bend, width):
+    """Equal curves cancel in the ratio; opposite ones add up. Two separate fits give sqrt(2) for both."""
+    runs = []
+    for place, n in enumerate((500, 1000, 2000, 4000, 8000, 16000)):
+        load = math.exp(0.02 * (-1) ** place)  # both contenders meet it
+        for label, power, bent in (("smo", 1, 0.3), ("chunking", 2, bend)):
+            seconds = 1e-6 * n**power * math.exp(bent * (place - 2.5) ** 2 / 6)
+            runs += [run("c", label, n, repeat=k, cpu_seconds=seconds * load**k) for k in range(3)]
+    found = results_of(*runs)
+    (alone,) = exponent(found, {"experiments": ["c"], "contender": "smo"})
+    (item,) = exponent(found, {**DIFFERENCE, "experiments": ["c"]})
+    half = item.interval.high - item.interval.value
+    assert half == pytest.approx(width * (alone.interval.high - alone.interval.value), rel=0.1, abs=1e-9)
+    assert (item.noise is None) == (not width)  # equal curves leave a line
+
+
+@pytest.mark.parametrize(
+    ("changes", "sizes"),
+    [
+        ({}, 5),
+        ({"flagged": "true"}, 4),  # the pairs of a size have a flagged run each
+        ({"status": "time_limit"}, 4),
+        ({"machine.cpu": "a slower one", "run_id": "s"}, 4),
+    ],
+)
+def test_ratios_are_fitted_where_pairs_count(changes, sizes):
+    runs = [*curved("c"), *curved("c", "chunking", last=4000)]
+    runs += [run("c", "chunking", 8000, repeat=k, cpu_seconds=64.0, **changes) for k in range(2)]
+    found = exponent_of_ratios(results_of(*runs).runs, "c", ["chunking", "smo"], CPU)
+    assert found is not None and len(found[1]) == sizes
+
+
+def test_contenders_with_few_sizes_in_common_have_fits_of_their_own():
+    found = results_of(*curved("c"), *curved("c", "chunking", last=2000))
+    assert exponent_of_ratios(found.runs, "c", ["chunking", "smo"], CPU) is None
+    (item,) = exponent(found, {**DIFFERENCE, "experiments": ["c"]})
+    above, below = (
+        exponent(found, {"experiments": ["c"], "contender": each})[0] for each in ("chunking", "smo")
+    )
+    assert item.interval == above.interval.minus(below.interval)
+
+
+def test_a_mean_count_is_as_certain_as_its_permutations(tmp_path):
+    """A mean of 10 beside the printed 10 is near it only if the counts do not scatter much."""
+    (tmp_path / "joachims2006_t.csv").write_text("experiment,n,support_vectors\ne,10,10\n")
+    spec = {"experiments": ["e"], "contender": "smo", "table": "t", "which": "support_vectors"}
+
+    def off(counts, seeds):
+        counted = {"certificate.n_bound": 4}
+        runs = [run("e", "smo", 10, seed=k, **{"certificate.n_nonbound": c - 4}, **counted) for k, c in counts]
+        found = results_of(*runs)
+        described = {"e": replace(found.experiment("e"), seeds=seeds)}
+        paper = replace(found.paper, experiments=described)
+        numbers = PaperNumbers(tmp_path, "joachims2006")
+        (item,) = printed_counts(replace(found, paper=paper, numbers=numbers), spec)
+        return item.interval
+
+    assert off(enumerate((10, 10, 10)), (0, 1, 2)) == Interval.exact(0.0)
+    assert off(enumerate((8, 10, 12)), (0, 1, 2)).high > 0.4
+    assert off(enumerate((8, 12)), (0, 1)).ends is None
+    assert off([(0, 11)], (0,)) == Interval.exact(0.1)
 
 
 @pytest.mark.parametrize(
