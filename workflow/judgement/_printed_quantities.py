@@ -7,8 +7,9 @@ prints nothing. A quantity that is compared with a printed number has no functio
 A printed number stands for all numbers that round to it: 0.4 for 0.35 to 0.45. Counts are exact. An exponent
 is refitted to the printed seconds, with the interval of the fit, if they are of three sizes or more, else it
 is the printed exponent. Differences of two contenders' exponents are fitted to the ratios of their seconds,
-at the sizes at which both are printed, as those of measurements are. The tables of the paper may print the seconds of a contender under another name;
-``aliases`` (`svmrepro.workflow.analysis.printed_numbers`) says which.
+at the sizes at which both are printed, as those of measurements are. The tables of the paper may print the
+seconds of a contender under another name; ``aliases`` (`svmrepro.workflow.analysis.printed_numbers`) says
+which.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def _exponent_of_ratios(
     above: Mapping[int, list[float]],
     below: Mapping[int, list[float]],
 ) -> Interval | None:
-    """Return the exponent of the ratios of two contenders' printed seconds; None if they have too few sizes."""
+    """Return the exponent of the ratios of two contenders' printed seconds; None if their sizes are too few."""
     found = {n: [a / b for a, b in zip(above[n], below[n], strict=True)] for n in above if n in below}
     if len(found) < FEWEST_FITTED or not ratios_suffice(found, above, below):
         return None
@@ -117,6 +118,17 @@ def ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
         lambda name: sizes(numbers, name, above, below),
         lambda name, n: ratio_of(numbers, name, n, above, below),
     )
+
+
+def ratios_of_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return ratios of the printed seconds of two contenders over those of two others."""
+    pair, other = (spec["above"], spec["below"]), tuple(spec["base"])
+
+    def look(name: str, n: int) -> Interval | None:
+        top, bottom = (ratio_of(numbers, name, n, *each) for each in (pair, other))
+        return None if top is None or bottom is None else _quotient(top, bottom)
+
+    return _by_size(spec, lambda name: sizes(numbers, name, *pair, *other), look)
 
 
 def problem_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:

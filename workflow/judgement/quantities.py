@@ -46,6 +46,7 @@ from svmrepro.workflow.judgement._findings import (
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
+    Scatter,
     across_processes,
     at_shared_sizes,
     fit_power_law,
@@ -144,6 +145,40 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         return replace(item, single=single, bounded_by=bounded_by, later=after)
 
     return [described(item) for item in findings]
+
+
+def ratio_of_ratios(results: Results, spec: Spec) -> list[Finding]:
+    """Ratio ``above`` / ``below`` of the seconds of two contenders over that of the two of ``base``.
+
+    All four ran in one process. One repeat or two have the scatter of the repeats of all contenders. There is
+    no interval if the time limit stopped a run, or if all runs of a contender are flagged.
+    """
+    labels = (spec["above"], spec["below"], *spec["base"])
+
+    def look(name: str, row: SizeRow) -> Interval | str:
+        groups = [results.group(name, label, row.n) for label in labels]
+        above, below, other_above, other_below = ({run.pair: run for run in each.timed} for each in groups)
+        ratios = []
+        for key in above.keys() & below.keys() & other_above.keys() & other_below.keys():
+            a, b, c, d = (runs[key].number(CPU) for runs in (above, below, other_above, other_below))
+            if a and b and c and d:
+                ratios.append(a * d / (b * c))
+        if not ratios:
+            return "the four were not measured in one process"
+        single = scatter_of_runs(results.runs, results.experiment(name))
+        scatter = None if single is None else Scatter(2.0 * single.deviation, single.freedom)
+        found = ratio_interval(ratios, [1.0] * len(ratios), scatter)
+        open_ends = any(group.all_flagged or group.stopped for group in groups)
+        # two ratios, each with a variation of its own
+        return without_ends(
+            across_processes(found, spread=math.sqrt(2.0) * PROCESS_SPREAD), open_ends, open_ends
+        )
+
+    def paper(name: str, row: SizeRow) -> float | None:
+        found = printed.ratios_of_ratios(results.numbers, {**spec, "experiments": [name], "at": row.n_paper})
+        return found[0].interval.value if found and found[0].interval else None
+
+    return _by_size(results, spec, labels, look, paper=paper, own=True)
 
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:
@@ -314,6 +349,13 @@ CLAIM_QUANTITIES: dict[str, ClaimQuantity] = {
     ),
     "ratio": ClaimQuantity(
         ratio, {"above", "below"}, {"of", "at", "from"}, timed=True, printed=printed.ratios
+    ),
+    "ratio-of-ratios": ClaimQuantity(
+        ratio_of_ratios,
+        {"above", "below", "base"},
+        {"at", "from"},
+        timed=True,
+        printed=printed.ratios_of_ratios,
     ),
     "problem-ratio": ClaimQuantity(
         problem_ratio,

@@ -177,7 +177,7 @@ def at_shared_sizes(*series: Mapping[_Size, list[float]]) -> list[Mapping[_Size,
 
 
 def ratios_suffice(ratios: Mapping[_Size, list[float]], *series: Mapping[_Size, list[float]]) -> bool:
-    """Tell whether ratios of two series have enough sizes for a fit: `FEWEST_SIZES`, or all of both series."""
+    """Tell whether ratios of two series have enough sizes for a fit: `FEWEST_SIZES`, or all of both."""
     return len(ratios) >= FEWEST_SIZES or all(ratios.keys() == each.keys() for each in series)
 
 

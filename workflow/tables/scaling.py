@@ -45,15 +45,15 @@ def build(results: Results, artefact: Artefact) -> Table:
         "only, for single runs and for counts that do not vary).",
         "Counted work is the number of vector components and Hessian entries touched: exact, equal on every "
         "machine, and unaffected by caches.",
-        "The difference of the two solvers is the exponent of the ratios of their seconds, at the sizes that both "
-        "have.",
+        "The difference of the two solvers is the exponent of the ratios of their seconds, at the sizes that "
+        "both have.",
         *exponent_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, exponent_section(results, tuple(names)), notes=notes)
 
 
 def _apart(results: Results, name: str) -> Interval | None:
-    """Return the exponent of the second of two contenders minus that of the first; None if it is not shown."""
+    """Return the exponent of the second of two contenders minus that of the first; None if not shown."""
     labels = [label for label in results.main(name) if results.shown_exponent(name, label, CPU) is not None]
     found = exponent_of_ratios(results.runs, name, labels[::-1], CPU) if len(labels) == 2 else None
     return found[0] if found and len(found[1]) >= FEWEST_SIZES else None

@@ -27,7 +27,7 @@ from svmrepro.workflow.judgement.claims import (
     EarlierRule,
     read_claims,
 )
-from svmrepro.workflow.judgement.quantities import exponent, problem_ratio, unfinished, value
+from svmrepro.workflow.judgement.quantities import exponent, problem_ratio, ratio_of_ratios, unfinished, value
 from svmrepro.workflow.judgement.verdicts import (
     combined_verdict,
     interval_verdict,
@@ -191,6 +191,10 @@ WRONG = (
     ({"quantity": {**VALUE, "zeros": "leave out"}}, "quantity: zeros: must be one of left out, not"),
     ({"quantity": {**ENTRY["quantity"], "against": {"adult-linear": "web"}}}, "against: one experiment expe"),
     ({"quantity": {**PROBLEMS, "against": {"web-linear": "adult-linear"}}}, "or for a problem-ratio one for"),
+    (
+        {"quantity": {"kind": "ratio-of-ratios", "above": "a", "below": "b", "base": ["c"], **ON_ADULT}},
+        "quantity: base: two contenders expected",
+    ),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
     ({"over": "some"}, "over: must be one of all, any, most, nearly-all, together, not 'some'"),
     ({"over": "together", "rule": {"between": [1, 2]}}, "over: together: a sign test needs a one-sided rule"),
@@ -270,9 +274,12 @@ TABLES = {
         "power,100,1.0,2.0,5,0\npower,200,2.0,8.0,6,0\npower,400,4.0,32.0,7,1\npower,800,8.0,,8,3\n"
         "other,100,1.5,,,\nother,200,3.0,,,\n"
         "curve,100,1,1,,\ncurve,200,2,4,,\ncurve,400,4,16,,\ncurve,800,8,64,,\ncurve,1600,99,,,\n"
+        "alike,100,1,1,,\nalike,200,3,6,,\nalike,400,4,16,,\nalike,800,9,72,,\n"
     ),
     "scaling": "experiment,smo_exponent,chunking_exponent\npower,1.3,2.0\nwritten,1.5,2.0\n",
-    "sparse_vs_dense": "experiment,n,smo_sparse_seconds,smo_dense_seconds\npower,100,1.0,4.0\n",
+    "sparse_vs_dense": (
+        "experiment,n,smo_sparse_seconds,smo_dense_seconds,chunking_dense_seconds\npower,100,1.0,4.0,4.0\n"
+    ),
     "optima": "experiment,n,C_total\npower,300,5000\n",
     "aliases": "experiment,smo,smo_slow\noptions,power/smo,power/chunking\n",
     "marks": (
@@ -292,6 +299,7 @@ def on_paper(folder, rule, over="all", restates=False, **quantity):
 EXPONENT = {"kind": "exponent", "contender": "smo"}
 DIFFERENCE = {"kind": "exponent-difference", "contender": "chunking", "minus": "smo"}
 RATIO = {"kind": "ratio", "above": "chunking", "below": "smo"}
+DOUBLE = {**RATIO, "kind": "ratio-of-ratios", "base": ["chunking-dense", "smo-dense"]}
 OPTIMUM = {"kind": "curve-optimum", "contender": "smo"}
 UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
 
@@ -312,6 +320,11 @@ UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
         (DIFFERENCE, {"between": (0.999, 1.001)}, HOLDS),
         # At the sizes of which both are printed, without SMO's last.
         (DIFFERENCE | {"experiments": ["curve"]}, {"between": (0.999, 1.001)}, HOLDS),
+        # Neither lies on a line, but their ratio does.
+        (DIFFERENCE | {"experiments": ["alike"]}, {"between": (0.999, 1.001)}, HOLDS),
+        # 2.0 / 1.0 over 4.0 / 4.0.
+        (DOUBLE, {"between": (1.8, 2.3)}, HOLDS),
+        (DOUBLE, {"above": 1.9}, UNDECIDED),
         # 2.0 / 1.0 lies between 1.95 / 1.05 = 1.857 and 2.05 / 0.95 = 2.158.
         (RATIO | {"at": 100}, {"between": (1.85, 2.16)}, HOLDS),
         (RATIO | {"at": 100}, {"between": (1.86, 2.16)}, UNDECIDED),
@@ -520,7 +533,9 @@ def test_a_mean_count_is_as_certain_as_its_permutations(tmp_path):
 
     def off(counts, seeds):
         counted = {"certificate.n_bound": 4}
-        runs = [run("e", "smo", 10, seed=k, **{"certificate.n_nonbound": c - 4}, **counted) for k, c in counts]
+        runs = [
+            run("e", "smo", 10, seed=k, **{"certificate.n_nonbound": c - 4}, **counted) for k, c in counts
+        ]
         found = results_of(*runs)
         described = {"e": replace(found.experiment("e"), seeds=seeds)}
         paper = replace(found.paper, experiments=described)
@@ -570,6 +585,31 @@ def test_one_solver_on_two_problems():
     (found,) = problem_ratio(wide, spec)
     low, high = found.interval.ends
     assert low < 3.0 < 7.0 / 2.1 < 3.5 < high
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, (3.0, True)),
+        ({"flagged": "true"}, (3.0, False)),  # seconds of one of the four are upper bounds
+        ({"status": "time_limit"}, "stopped: time limit of 5 s"),
+        ({"run_id": "s"}, "the four were not measured in one process"),
+    ],
+)
+def test_a_ratio_of_ratios_needs_four_runs_side_by_side(changes, found):
+    """What slows a repeat down for all four cancels."""
+    seconds = {"chunking": 12.0, "smo": 1.0, "chunking-dense": 16.0, "smo-dense": 4.0}
+    runs = [
+        run("e", label, 10, repeat=k, cpu_seconds=middle * load, time_limit=5, **of_last)
+        for label, middle in seconds.items()
+        for k, load in enumerate((1.0, 2.0, 1.5))
+        for of_last in [changes if label == "smo-dense" else {}]
+    ]
+    (item,) = ratio_of_ratios(results_of(*runs), {**DOUBLE, "experiments": ["e"]})
+    assert (item.reason or (pytest.approx(item.interval.value), item.interval.ends is not None)) == found
+    if found == (3.0, True):
+        half = math.sqrt(2) * NORMAL_QUANTILE * PROCESS_SPREAD
+        assert item.interval.ends == pytest.approx((3.0 * math.exp(-half), 3.0 * math.exp(half)))
 
 
 def test_a_single_run_of_one_solver_on_two_problems_has_the_scatter_of_the_repeats():
