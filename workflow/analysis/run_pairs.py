@@ -38,9 +38,9 @@ def ratio_series(
     for at in series[0]:
         if at not in series[1]:
             continue
-        both = [each[at] for each in groups]
-        flagged = quantity in (CPU, WALL) and any(flagged_sides(*both))
-        ratios = [a / b for a, b in zip(*pairs(*both, quantity, anywhere=True), strict=True)]
+        first, second = (each[at] for each in groups)
+        flagged = quantity in (CPU, WALL) and any(flagged_sides(first, second))
+        ratios = [a / b for a, b in zip(*pairs(first, second, quantity, anywhere=True), strict=True)]
         if ratios and not flagged:
             found[at] = ratios
     return found

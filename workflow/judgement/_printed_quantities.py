@@ -101,7 +101,7 @@ def _exponent_of_ratios(
     above: Mapping[int, list[float]],
     below: Mapping[int, list[float]],
 ) -> Interval | None:
-    """Return the exponent of the ratios of two contenders' printed seconds; None if their sizes are too few."""
+    """Return the exponent of the ratios of printed seconds; None if they have too few sizes."""
     found = {n: [a / b for a, b in zip(above[n], below[n], strict=True)] for n in above if n in below}
     if len(found) < FEWEST_FITTED or not ratios_suffice(found, above, below):
         return None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 CONFIDENCE = 0.95
-"""Confidence level of every interval, but that of test performance, which is one test example to either side."""
+"""Confidence level of every interval but that of test performance: one test example to either side."""
 
 _FARTHEST = 230.0
 """Logarithm of 1e100, the largest number in files of results; an interval that reaches it is useless."""
