@@ -23,7 +23,7 @@ _OF_THE_RUN = re.compile(
 )
 #: Columns computed from seconds or from the peak of memory; ratios of counts are not among them.
 _OF_THE_CLOCK = re.compile(
-    r"second|time|bandwidth|^relative$|^memory$|^difference$|^apart$|^(?!.*(?:iterations|work|evaluations)).*ratio"
+    r"second|time|bandwidth|^relative$|^memory$|^difference$|^apart|^(?!.*(?:iterations|work|evaluations)).*ratio"
 )
 #: Tables whose cells are seconds, in columns named after contenders; only sizes and reasons are compared.
 _OF_SECONDS = re.compile(r"/sparse-[^/]*\.csv$")

@@ -28,7 +28,7 @@ TYPED = {
     r"|1\.1 times|1; 1\.1|section 7\.3|most 20",
     # machines and limits
     "docs/article/index.md": r"24 GB|Covertype 1|100 s to\s+an hour",
-    "docs/rules.md": r"sections? \d[\d. and]*|Table 1|Covertype 1",
+    "docs/rules.md": r"sections? \d[\d. and]*|Table 1|Covertype 1|128 Megabytes|more than 4000",
 }
 #: Texts that are not about results: on data, and on reading any result.
 OF_DATA = {"docs/data.md", "docs/read.md"}

@@ -25,7 +25,7 @@ from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.result_rows import read_rows
-from svmrepro.workflow.analysis.run_pairs import pairs, processes
+from svmrepro.workflow.analysis.run_pairs import pairs, processes, ratio_series
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs
 from svmrepro.workflow.configuration.model import Experiment
 from svmrepro.workflow.statistics import (
@@ -36,6 +36,7 @@ from svmrepro.workflow.statistics import (
     fit_power_law,
     pooled_scatter,
     ratio_interval,
+    ratios_suffice,
 )
 
 _FIT_KEY = ("experiment", "contender", "quantity", "source")
@@ -69,6 +70,23 @@ def fit_experiment(runs: Runs, experiment: Experiment, numbers: PaperNumbers) ->
             fit = fit_power_law(printed, f"{experiment.paper}/{experiment.name}/{contender}/paper")
             lines.append(_fit_line(experiment, (contender, CPU, PAPER), fit))
     return lines
+
+
+def exponent_of_ratios(
+    runs: Runs, experiment: str, contenders: Sequence[str], quantity: str
+) -> tuple[Interval, Mapping[float, list[float]]] | None:
+    """Return the difference of two contenders' exponents, as the exponent of their ratios, and these by size.
+
+    Both solve the same problems in one process. What moves both alike cancels in a ratio; what moves them
+    apart adds up. Two separate fits know neither. None if the sizes of the ratios do not suffice
+    (`ratios_suffice`).
+    """
+    ratios = ratio_series(runs, experiment, contenders, quantity)
+    series = [runs.series(experiment, label, quantity) for label in contenders]
+    if not ratios_suffice(ratios, *series):
+        return None
+    fit = fit_power_law(ratios, f"{experiment}/{'/'.join(contenders)}/{quantity}")
+    return (fit.exponent, ratios) if fit.exponent else None
 
 
 def own_sizes(experiment: Experiment, series: Mapping[float, list[float]]) -> dict[float, list[float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.analysis.runs import CPU, WALL, Group, MeasuredRun
+from svmrepro.workflow.analysis.runs import CPU, WALL, Group, MeasuredRun, Runs
 
 
 def pairs(
@@ -23,6 +23,27 @@ def pairs(
     ]
     kept = [(a, b) for a, b in numbers if a is not None and b is not None and a > 0 and b > 0]
     return [a for a, _ in kept], [b for _, b in kept]
+
+
+def ratio_series(
+    runs: Runs, experiment: str, contenders: Sequence[str], quantity: str
+) -> dict[float, list[float]]:
+    """Return size -> ratios of the first of two contenders to the second, at the sizes that both series have.
+
+    The sizes are those of `Runs.series`. Of seconds, those whose pairs all have a flagged run are omitted.
+    """
+    series = [runs.series(experiment, label, quantity) for label in contenders]
+    groups = [runs.groups_of_series(experiment, label) for label in contenders]
+    found = {}
+    for at in series[0]:
+        if at not in series[1]:
+            continue
+        first, second = (each[at] for each in groups)
+        flagged = quantity in (CPU, WALL) and any(flagged_sides(first, second))
+        ratios = [a / b for a, b in zip(*pairs(first, second, quantity, anywhere=True), strict=True)]
+        if ratios and not flagged:
+            found[at] = ratios
+    return found
 
 
 def processes(first: Group, second: Group) -> int:

@@ -382,7 +382,7 @@ class Runs:
         omitted, too, unless all are such. So are sizes at which the time limit stopped a run. In an
         experiment with an axis the result is by its points at the largest size.
         """
-        groups = self._groups_of_series(experiment, contender)
+        groups = self.groups_of_series(experiment, contender)
         found = {at: values for at, group in groups.items() if (values := group.values(quantity))}
         if quantity in (CPU, WALL):
             flagged = not self.only_flagged(experiment, contender)
@@ -395,10 +395,11 @@ class Runs:
 
     def only_flagged(self, experiment: str, contender: str) -> bool:
         """Whether all seconds of :meth:`series` are of flagged runs; false if there are none."""
-        timed = [group for group in self._groups_of_series(experiment, contender).values() if group.timed]
+        timed = [group for group in self.groups_of_series(experiment, contender).values() if group.timed]
         return bool(timed) and all(group.all_flagged for group in timed)
 
-    def _groups_of_series(self, experiment: str, contender: str) -> dict[float, Group]:
+    def groups_of_series(self, experiment: str, contender: str) -> dict[float, Group]:
+        """Return the runs of a contender by size, or by point of the axis at the largest size."""
         sizes, points = self.sizes(experiment), self.points(experiment)
         if not points:
             return {n: self.group(experiment, contender, n) for n in sizes}

@@ -197,7 +197,8 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
     """Relative absolute difference of a mean count from the paper's; 0 up to ``slack`` support vectors.
 
     ``which``: support_vectors or bounded_support_vectors; or the paper's column with which the mean of the
-    column ``of`` is compared.
+    column ``of`` is compared. The interval is that of a mean over permutations, and none if a limit stopped a
+    run. The count of a problem of a single sample is exact.
     """
 
     def look(problem: PermutedProblem) -> Interval | str:
@@ -205,7 +206,7 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
         group = results.group(problem.name, spec["contender"], problem.n)
         if "of" in spec:
             values = group.values(spec["of"])
-            mean = _of_all(mean_interval(values), spec["of"], group) if values else None
+            mean = mean_interval(values) if values else None
         else:
             mean = mean_count(group, spec["which"])
         if problem.n is not None and problem.n_paper is None:
@@ -213,7 +214,9 @@ def printed_counts(results: Results, spec: Spec) -> list[Finding]:
         if said is None or mean is None:
             reason = results.why_missing(problem.name, spec["contender"], problem)
             return reason or "the paper has no number"
-        return _off(mean if "of" in spec else Interval.exact(mean.value), said, spec.get("slack", 0))
+        if len(results.experiment(problem.name).seeds) == 1:
+            mean = Interval.exact(mean.value)
+        return _off(_of_all(mean, spec.get("of", spec["which"]), group), said, spec.get("slack", 0))
 
     return _by_problem(results, spec, look)
 

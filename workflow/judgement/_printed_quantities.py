@@ -6,9 +6,10 @@ prints nothing. A quantity that is compared with a printed number has no functio
 
 A printed number stands for all numbers that round to it: 0.4 for 0.35 to 0.45. Counts are exact. An exponent
 is refitted to the printed seconds, with the interval of the fit, if they are of three sizes or more, else it
-is the printed exponent. Differences of exponents use the sizes at which both are printed, as those of
-measurements do. The tables of the paper may print the seconds of a contender under another name;
-``aliases`` (`svmrepro.workflow.analysis.printed_numbers`) says which.
+is the printed exponent. Differences of two contenders' exponents are fitted to the ratios of their seconds,
+at the sizes at which both are printed, as those of measurements are. The tables of the paper may print the
+seconds of a contender under another name; ``aliases`` (`svmrepro.workflow.analysis.printed_numbers`) says
+which.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from svmrepro.workflow.analysis.printed_numbers import (
 )
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.judgement._findings import FEWEST_FITTED, Finding, Spec
-from svmrepro.workflow.statistics import Interval, at_shared_sizes, fit_power_law
+from svmrepro.workflow.statistics import Interval, at_shared_sizes, fit_power_law, ratios_suffice
 
 _COUNTS = {f"certificate.n_{which}": which for which in SUPPORT_VECTOR_COLUMNS}
 
@@ -81,13 +82,30 @@ def exponents(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
         fits = [(name, spec["contender"])]
         if spec.keys() & {"against", "minus"}:
             fits.append((spec.get("against", name), spec.get("minus", spec["contender"])))
-        series = at_shared_sizes(*(numbers.series(*fit) for fit in fits))
+        whole = [numbers.series(*fit) for fit in fits]
+        series = at_shared_sizes(*whole)
         found, *others = (exponent_of(numbers, *fit, each) for fit, each in zip(fits, series, strict=True))
         for other in others:
             found = found.minus(other) if found and other else None
+        if "minus" in spec and found:
+            found = _exponent_of_ratios(numbers, name, spec, *whole) or found
         if found:
             findings.append(Finding(name, found, experiment=name))
     return findings
+
+
+def _exponent_of_ratios(
+    numbers: PaperNumbers,
+    name: str,
+    spec: Spec,
+    above: Mapping[int, list[float]],
+    below: Mapping[int, list[float]],
+) -> Interval | None:
+    """Return the exponent of the ratios of printed seconds; None if they have too few sizes."""
+    found = {n: [a / b for a, b in zip(above[n], below[n], strict=True)] for n in above if n in below}
+    if len(found) < FEWEST_FITTED or not ratios_suffice(found, above, below):
+        return None
+    return fit_power_law(found, f"{numbers.paper}/{name}/{spec['contender']}/{spec['minus']}/paper").exponent
 
 
 def ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
@@ -100,6 +118,17 @@ def ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
         lambda name: sizes(numbers, name, above, below),
         lambda name, n: ratio_of(numbers, name, n, above, below),
     )
+
+
+def ratios_of_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:
+    """Return ratios of the printed seconds of two contenders over those of two others."""
+    pair, other = (spec["above"], spec["below"]), tuple(spec["base"])
+
+    def look(name: str, n: int) -> Interval | None:
+        top, bottom = (ratio_of(numbers, name, n, *each) for each in (pair, other))
+        return None if top is None or bottom is None else _quotient(top, bottom)
+
+    return _by_size(spec, lambda name: sizes(numbers, name, *pair, *other), look)
 
 
 def problem_ratios(numbers: PaperNumbers, spec: Spec) -> list[Finding]:

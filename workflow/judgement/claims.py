@@ -243,6 +243,8 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
     against = quantity.get("against", "")
     if not isinstance(against, str) and (kind != "problem-ratio" or against.keys() != set(named)):
         raise ValueError("quantity: against: one experiment expected, or for a problem-ratio one for each")
+    if kind == "ratio-of-ratios" and not (isinstance(quantity["base"], list) and len(quantity["base"]) == 2):
+        raise ValueError("quantity: base: two contenders expected")
     if (claim.relation == "between") != (len(claim.bound) == 2):
         numbers = "one number" if len(claim.bound) == 2 else "two numbers"
         raise ValueError(f"rule: {claim.relation}: {numbers} expected")

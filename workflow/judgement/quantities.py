@@ -21,6 +21,7 @@ from typing import NamedTuple
 from svmrepro.workflow.analysis.fits import (
     MEASURED,
     OWN_SIZES,
+    exponent_of_ratios,
     own_sizes,
     scatter_of_repeats,
     scatter_of_runs,
@@ -45,6 +46,7 @@ from svmrepro.workflow.judgement._findings import (
 from svmrepro.workflow.statistics import (
     PROCESS_SPREAD,
     Interval,
+    Scatter,
     across_processes,
     at_shared_sizes,
     fit_power_law,
@@ -60,8 +62,10 @@ SUPPORT_VECTORS = {"nonbound": ("nonbound",), "bound": ("bound",), "total": ("no
 def exponent(results: Results, spec: Spec) -> list[Finding]:
     """Exponents of ``contender``, ``of`` cpu_seconds, work, or any numeric column of the measurements.
 
-    With ``against``, another experiment, or ``minus``, another contender, its exponent is subtracted. Both
-    are then fitted to the sizes that both have (`at_shared_sizes`); the interval is that of `Interval.minus`.
+    With ``against``, another experiment, or ``minus``, another contender, its exponent is subtracted. That of
+    another contender is a fit to the ratios of both (`exponent_of_ratios`). That of another experiment, or of
+    a contender with too few sizes in common, is a fit of its own, to the sizes that both have if these are
+    enough (`at_shared_sizes`), and the interval is that of `Interval.minus`.
     """
     quantity, own = spec.get("of", CPU), spec.get("sizes") == "own"
     findings = []
@@ -75,6 +79,10 @@ def exponent(results: Results, spec: Spec) -> list[Finding]:
             _exponent(results, *fit, quantity, each, own=own, whole=len(each) == len(every))
             for fit, each, every in zip(fits, series, whole, strict=True)
         ]
+        if "minus" in spec and not any(isinstance(each, str) for each in exponents):
+            both = [contender for _, contender in fits]
+            if paired := exponent_of_ratios(results.runs, name, both, quantity):
+                exponents, series = [paired[0]], [paired[1]]
         found, *others = exponents
         for other in others:
             found = _difference(found, other)
@@ -137,6 +145,40 @@ def ratio(results: Results, spec: Spec) -> list[Finding]:
         return replace(item, single=single, bounded_by=bounded_by, later=after)
 
     return [described(item) for item in findings]
+
+
+def ratio_of_ratios(results: Results, spec: Spec) -> list[Finding]:
+    """Ratio ``above`` / ``below`` of the seconds of two contenders over that of the two of ``base``.
+
+    All four ran in one process. One repeat or two have the scatter of the repeats of all contenders. There is
+    no interval if the time limit stopped a run, or if all runs of a contender are flagged.
+    """
+    labels = (spec["above"], spec["below"], *spec["base"])
+
+    def look(name: str, row: SizeRow) -> Interval | str:
+        groups = [results.group(name, label, row.n) for label in labels]
+        above, below, other_above, other_below = ({run.pair: run for run in each.timed} for each in groups)
+        ratios = []
+        for key in above.keys() & below.keys() & other_above.keys() & other_below.keys():
+            a, b, c, d = (runs[key].number(CPU) for runs in (above, below, other_above, other_below))
+            if a and b and c and d:
+                ratios.append(a * d / (b * c))
+        if not ratios:
+            return "the four were not measured in one process"
+        single = scatter_of_runs(results.runs, results.experiment(name))
+        scatter = None if single is None else Scatter(2.0 * single.deviation, single.freedom)
+        found = ratio_interval(ratios, [1.0] * len(ratios), scatter)
+        open_ends = any(group.all_flagged or group.stopped for group in groups)
+        # two ratios, each with a variation of its own
+        return without_ends(
+            across_processes(found, spread=math.sqrt(2.0) * PROCESS_SPREAD), open_ends, open_ends
+        )
+
+    def paper(name: str, row: SizeRow) -> float | None:
+        found = printed.ratios_of_ratios(results.numbers, {**spec, "experiments": [name], "at": row.n_paper})
+        return found[0].interval.value if found and found[0].interval else None
+
+    return _by_size(results, spec, labels, look, paper=paper, own=True)
 
 
 def support_vectors(results: Results, spec: Spec) -> list[Finding]:
@@ -310,6 +352,13 @@ CLAIM_QUANTITIES: dict[str, ClaimQuantity] = {
     ),
     "ratio": ClaimQuantity(
         ratio, {"above", "below"}, {"of", "at", "from"}, timed=True, printed=printed.ratios
+    ),
+    "ratio-of-ratios": ClaimQuantity(
+        ratio_of_ratios,
+        {"above", "below", "base"},
+        {"at", "from"},
+        timed=True,
+        printed=printed.ratios_of_ratios,
     ),
     "problem-ratio": ClaimQuantity(
         problem_ratio,

@@ -195,6 +195,7 @@ def record(verdict: Verdict) -> dict[str, Any]:
     """
     claim, spec = verdict.claim, verdict.claim.quantity
     named = [spec[key] for key in ("contender", "minus", "above", "below") if isinstance(spec.get(key), str)]
+    named += spec["base"] if spec["kind"] == "ratio-of-ratios" else ()
     findings = []
     for item in verdict.findings:
         interval = item.interval

@@ -36,6 +36,7 @@ from svmrepro.workflow.statistics.power_law import (
     fit_power_law,
     half_slopes,
     noise_of_slope,
+    ratios_suffice,
 )
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "noise_of_slope",
     "pooled_scatter",
     "ratio_interval",
+    "ratios_suffice",
     "signed_rank",
     "student_quantile",
 ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 CONFIDENCE = 0.95
-"""Confidence level of every interval in the project."""
+"""Confidence level of every interval but that of test performance: one test example to either side."""
 
 _FARTHEST = 230.0
 """Logarithm of 1e100, the largest number in files of results; an interval that reaches it is useless."""
@@ -53,8 +53,8 @@ class Interval:
 
         The method of variance estimates recovery of Zou and Donner (MOVER). With d the difference of the
         estimates, ``low = d - hypot(a - a_low, b_high - b)`` and ``high = d + hypot(a_high - a, b - b_low)``.
-        Measurements on the same subsets are positively correlated, if at all, so the interval is
-        conservative.
+        For paired estimates it is wrong: too narrow if their errors have opposite signs, too wide if they are
+        alike. Exponents at shared sizes have errors of either kind, because their curves bend either way.
         """
         value = self.value - other.value
         if self.ends is None or other.ends is None:
@@ -78,12 +78,6 @@ class Interval:
         if self.ends is None or self.ends[0] <= 0:
             return Interval(math.log(self.value))
         return Interval(*(math.log(number) for number in (self.value, *self.ends)))
-
-    def overlaps(self, other: Interval) -> bool | None:
-        """Whether the intervals overlap; None if either has no ends."""
-        if self.ends is None or other.ends is None:
-            return None
-        return self.ends[0] <= other.ends[1] and other.ends[0] <= self.ends[1]
 
 
 FEWEST_SPREAD = 3

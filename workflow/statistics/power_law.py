@@ -176,6 +176,11 @@ def at_shared_sizes(*series: Mapping[_Size, list[float]]) -> list[Mapping[_Size,
     return [{n: values for n, values in each.items() if n in shared} for each in series]
 
 
+def ratios_suffice(ratios: Mapping[_Size, list[float]], *series: Mapping[_Size, list[float]]) -> bool:
+    """Tell whether ratios of two series have enough sizes for a fit: `FEWEST_SIZES`, or all of both."""
+    return len(ratios) >= FEWEST_SIZES or all(ratios.keys() == each.keys() for each in series)
+
+
 @dataclass(frozen=True)
 class SlopeNoise:
     """What the scatter of the runs alone says about an exponent."""

@@ -1,4 +1,4 @@
-"""The verdict table: each checkable sentence of the paper, the measured value, and the verdict."""
+"""The verdict table: the checkable sentences of the paper, the measured value, and the verdict."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def build(results: Results, artefact: Artefact) -> Table:
         "the first.",
         "A rule applies to the whole 95 % interval. Holds: the whole interval satisfies it. Does not hold: "
         "none of the interval does. Not decided: the interval straddles the bound. Counts and objectives are "
-        "exact.",
+        "exact. The interval of test performance is one test example to either side.",
         "On the paper's numbers: the same rule, applied to the numbers that the paper prints, with exponents "
         "refitted to its seconds. Not applicable: it prints none for the quantity, or only the one from "
         "which the rule was made.",
@@ -106,7 +106,8 @@ def _tests(claims: Sequence[Claim]) -> str:
         return (
             "Where a rule counts data sets with a significant difference, Wilcoxon's paired, two-sided test "
             "at 0.05 decides for each set: uncorrected as in the paper, or with Holm's correction where the "
-            "claim says so. Elsewhere intervals decide."
+            "claim says so. A set with a significant difference in seconds counts only if the whole interval "
+            "of the ratio of means agrees, too. Elsewhere intervals decide."
         )
     return "Intervals decide, not tests, so there are no p-values to correct."
 

@@ -6,13 +6,15 @@ import pytest
 import yaml
 from curve_support import claim, experiment, results, run
 from msgspec import structs
+from svmrepro.workflow.analysis.fits import exponent_of_ratios
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import load
+from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration import config_dir
 from svmrepro.workflow.configuration.model import Contender
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement._findings import Finding
-from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, spread
+from svmrepro.workflow.judgement._permutation_quantities import mean_per_example, printed_counts, spread
 from svmrepro.workflow.judgement.claims import (
     FAILS,
     HOLDS,
@@ -28,6 +30,7 @@ from svmrepro.workflow.judgement.claims import (
 from svmrepro.workflow.judgement.quantities import (
     exponent,
     problem_ratio,
+    ratio_of_ratios,
     support_vectors,
     unfinished,
     value,
@@ -195,6 +198,10 @@ WRONG = (
     ({"quantity": {**VALUE, "zeros": "leave out"}}, "quantity: zeros: must be one of left out, not"),
     ({"quantity": {**ENTRY["quantity"], "against": {"adult-linear": "web"}}}, "against: one experiment expe"),
     ({"quantity": {**PROBLEMS, "against": {"web-linear": "adult-linear"}}}, "or for a problem-ratio one for"),
+    (
+        {"quantity": {"kind": "ratio-of-ratios", "above": "a", "below": "b", "base": ["c"], **ON_ADULT}},
+        "quantity: base: two contenders expected",
+    ),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
     ({"over": "some"}, "over: must be one of all, any, most, nearly-all, together, not 'some'"),
     ({"over": "together", "rule": {"between": [1, 2]}}, "over: together: a sign test needs a one-sided rule"),
@@ -274,9 +281,12 @@ TABLES = {
         "power,100,1.0,2.0,5,0\npower,200,2.0,8.0,6,0\npower,400,4.0,32.0,7,1\npower,800,8.0,,8,3\n"
         "other,100,1.5,,,\nother,200,3.0,,,\n"
         "curve,100,1,1,,\ncurve,200,2,4,,\ncurve,400,4,16,,\ncurve,800,8,64,,\ncurve,1600,99,,,\n"
+        "alike,100,1,1,,\nalike,200,3,6,,\nalike,400,4,16,,\nalike,800,9,72,,\n"
     ),
     "scaling": "experiment,smo_exponent,chunking_exponent\npower,1.3,2.0\nwritten,1.5,2.0\n",
-    "sparse_vs_dense": "experiment,n,smo_sparse_seconds,smo_dense_seconds\npower,100,1.0,4.0\n",
+    "sparse_vs_dense": (
+        "experiment,n,smo_sparse_seconds,smo_dense_seconds,chunking_dense_seconds\npower,100,1.0,4.0,4.0\n"
+    ),
     "optima": "experiment,n,C_total\npower,300,5000\n",
     "aliases": "experiment,smo,smo_slow\noptions,power/smo,power/chunking\n",
     "marks": (
@@ -296,6 +306,7 @@ def on_paper(folder, rule, over="all", restates=False, **quantity):
 EXPONENT = {"kind": "exponent", "contender": "smo"}
 DIFFERENCE = {"kind": "exponent-difference", "contender": "chunking", "minus": "smo"}
 RATIO = {"kind": "ratio", "above": "chunking", "below": "smo"}
+DOUBLE = {**RATIO, "kind": "ratio-of-ratios", "base": ["chunking-dense", "smo-dense"]}
 OPTIMUM = {"kind": "curve-optimum", "contender": "smo"}
 UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
 
@@ -316,6 +327,11 @@ UNFINISHED = {"kind": "unfinished", "contender": "chunking"}
         (DIFFERENCE, {"between": (0.999, 1.001)}, HOLDS),
         # At the sizes of which both are printed, without SMO's last.
         (DIFFERENCE | {"experiments": ["curve"]}, {"between": (0.999, 1.001)}, HOLDS),
+        # Neither lies on a line, but their ratio does.
+        (DIFFERENCE | {"experiments": ["alike"]}, {"between": (0.999, 1.001)}, HOLDS),
+        # 2.0 / 1.0 over 4.0 / 4.0.
+        (DOUBLE, {"between": (1.8, 2.3)}, HOLDS),
+        (DOUBLE, {"above": 1.9}, UNDECIDED),
         # 2.0 / 1.0 lies between 1.95 / 1.05 = 1.857 and 2.05 / 0.95 = 2.158.
         (RATIO | {"at": 100}, {"between": (1.85, 2.16)}, HOLDS),
         (RATIO | {"at": 100}, {"between": (1.86, 2.16)}, UNDECIDED),
@@ -474,6 +490,72 @@ def test_a_difference_of_exponents_compares_the_sizes_of_both(last, difference):
     assert whole.interval.value == pytest.approx(1.5)
 
 
+@pytest.mark.parametrize(("bend", "width"), [(0.3, 0.0), (-0.3, 2.0)])
+def test_a_difference_of_exponents_knows_that_contenders_ran_side_by_side(bend, width):
+    """Equal curves cancel in the ratio; opposite ones add up. Two separate fits give sqrt(2) for both."""
+    runs = []
+    for place, n in enumerate((500, 1000, 2000, 4000, 8000, 16000)):
+        load = math.exp(0.02 * (-1) ** place)  # both contenders meet it
+        for label, power, bent in (("smo", 1, 0.3), ("chunking", 2, bend)):
+            seconds = 1e-6 * n**power * math.exp(bent * (place - 2.5) ** 2 / 6)
+            runs += [run("c", label, n, repeat=k, cpu_seconds=seconds * load**k) for k in range(3)]
+    found = results_of(*runs)
+    (alone,) = exponent(found, {"experiments": ["c"], "contender": "smo"})
+    (item,) = exponent(found, {**DIFFERENCE, "experiments": ["c"]})
+    half = item.interval.high - item.interval.value
+    assert half == pytest.approx(width * (alone.interval.high - alone.interval.value), rel=0.1, abs=1e-9)
+    assert (item.noise is None) == (not width)  # equal curves leave a line
+
+
+@pytest.mark.parametrize(
+    ("changes", "sizes"),
+    [
+        ({}, 5),
+        ({"flagged": "true"}, 4),  # the pairs of a size have a flagged run each
+        ({"status": "time_limit"}, 4),
+        ({"machine.cpu": "a slower one", "run_id": "s"}, 4),
+    ],
+)
+def test_ratios_are_fitted_where_pairs_count(changes, sizes):
+    runs = [*curved("c"), *curved("c", "chunking", last=4000)]
+    runs += [run("c", "chunking", 8000, repeat=k, cpu_seconds=64.0, **changes) for k in range(2)]
+    found = exponent_of_ratios(results_of(*runs).runs, "c", ["chunking", "smo"], CPU)
+    assert found is not None and len(found[1]) == sizes
+
+
+def test_contenders_with_few_sizes_in_common_have_fits_of_their_own():
+    found = results_of(*curved("c"), *curved("c", "chunking", last=2000))
+    assert exponent_of_ratios(found.runs, "c", ["chunking", "smo"], CPU) is None
+    (item,) = exponent(found, {**DIFFERENCE, "experiments": ["c"]})
+    above, below = (
+        exponent(found, {"experiments": ["c"], "contender": each})[0] for each in ("chunking", "smo")
+    )
+    assert item.interval == above.interval.minus(below.interval)
+
+
+def test_a_mean_count_is_as_certain_as_its_permutations(tmp_path):
+    """A mean of 10 beside the printed 10 is near it only if the counts do not scatter much."""
+    (tmp_path / "joachims2006_t.csv").write_text("experiment,n,support_vectors\ne,10,10\n")
+    spec = {"experiments": ["e"], "contender": "smo", "table": "t", "which": "support_vectors"}
+
+    def off(counts, seeds):
+        counted = {"certificate.n_bound": 4}
+        runs = [
+            run("e", "smo", 10, seed=k, **{"certificate.n_nonbound": c - 4}, **counted) for k, c in counts
+        ]
+        found = results_of(*runs)
+        described = {"e": replace(found.experiment("e"), seeds=seeds)}
+        paper = replace(found.paper, experiments=described)
+        numbers = PaperNumbers(tmp_path, "joachims2006")
+        (item,) = printed_counts(replace(found, paper=paper, numbers=numbers), spec)
+        return item.interval
+
+    assert off(enumerate((10, 10, 10)), (0, 1, 2)) == Interval.exact(0.0)
+    assert off(enumerate((8, 10, 12)), (0, 1, 2)).high > 0.4
+    assert off(enumerate((8, 12)), (0, 1)).ends is None
+    assert off([(0, 11)], (0,)) == Interval.exact(0.1)
+
+
 @pytest.mark.parametrize(
     ("readings", "more", "found"),
     [
@@ -510,6 +592,31 @@ def test_one_solver_on_two_problems():
     (found,) = problem_ratio(wide, spec)
     low, high = found.interval.ends
     assert low < 3.0 < 7.0 / 2.1 < 3.5 < high
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, (3.0, True)),
+        ({"flagged": "true"}, (3.0, False)),  # seconds of one of the four are upper bounds
+        ({"status": "time_limit"}, "stopped: time limit of 5 s"),
+        ({"run_id": "s"}, "the four were not measured in one process"),
+    ],
+)
+def test_a_ratio_of_ratios_needs_four_runs_side_by_side(changes, found):
+    """What slows a repeat down for all four cancels."""
+    seconds = {"chunking": 12.0, "smo": 1.0, "chunking-dense": 16.0, "smo-dense": 4.0}
+    runs = [
+        run("e", label, 10, repeat=k, cpu_seconds=middle * load, time_limit=5, **of_last)
+        for label, middle in seconds.items()
+        for k, load in enumerate((1.0, 2.0, 1.5))
+        for of_last in [changes if label == "smo-dense" else {}]
+    ]
+    (item,) = ratio_of_ratios(results_of(*runs), {**DOUBLE, "experiments": ["e"]})
+    assert (item.reason or (pytest.approx(item.interval.value), item.interval.ends is not None)) == found
+    if found == (3.0, True):
+        half = math.sqrt(2) * NORMAL_QUANTILE * PROCESS_SPREAD
+        assert item.interval.ends == pytest.approx((3.0 * math.exp(-half), 3.0 * math.exp(half)))
 
 
 def test_a_single_run_of_one_solver_on_two_problems_has_the_scatter_of_the_repeats():

@@ -117,7 +117,7 @@ def replace(path, old, new):
 
 
 def test_a_deployed_folder_has_its_own_claims_and_printed_numbers(folder):
-    replace(folder / "claims" / "platt1998.yaml", "rule: {at-least: 1}", "rule: {at-least: 9}")
+    replace(folder / "claims" / "platt1998.yaml", "rule: {at-least: 1000}", "rule: {at-least: 9}")
     own, project = (load_config({"papers": ["platt1998"]}, place) for place in (folder, None))
     assert own.described("papers", "platt1998") == folder / "papers" and project.folder is None
     ours, theirs = (next(iter(all_claims(config).values())) for config in (own, project))
