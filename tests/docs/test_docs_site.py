@@ -154,3 +154,11 @@ def test_every_page_can_be_read(site):
         # Otherwise nothing was wide enough for the test to mean anything.
         assert min(scrolling.values()) > 10
         watched.finish()
+
+
+def test_the_article_is_printed_on_ten_pages(site):
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((site / "article" / "index.html").as_uri())
+        printed = page.pdf(prefer_css_page_size=True)
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed)) <= 10
