@@ -64,7 +64,9 @@ def _fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         "algorithm_modules": lambda: algorithm_modules(texts),
         "other_modules": lambda: other_modules(texts),
         "citation": lambda name: PaperPage(texts, name).citation,
-        "paper": lambda name: _PAPER.render(page=PaperPage(texts, name), main=main_findings(texts, name)),
+        "paper": lambda name: _PAPER.render(
+            page=PaperPage(texts, name), main=main_findings(numbers, texts, name)
+        ),
     }
     try:
         source[0] = _JINJA.from_string(texts.linked(source[0], texts.folder)).render(offered)

@@ -171,6 +171,10 @@ class Numbers:
         table, _, claim = name.rpartition("/")
         return self._one(self._root / "results" / "reference" / table / "claims.csv", {"id": claim})
 
+    def quantities(self, paper: str) -> dict[str, dict[str, Any]]:
+        """Return the quantity that each claim of ``scale/paper`` is judged by."""
+        return {claim["id"]: claim["quantity"] for claim in self._judged(paper)}
+
     def tally(self, paper: str, kind: str | None = None) -> dict[str, int]:
         """Return how many counted claims of ``scale/paper``, of one kind or all, have each verdict."""
         rows = self._rows(self._root / "results" / "reference" / paper / "claims.csv", {})

@@ -72,6 +72,27 @@ def test_a_table_that_says_something_else_is_found(published, capsys):
     assert not (output.parent / "drawn").exists()
 
 
+def test_a_figure_that_draws_other_numbers_is_found(published, two, tmp_path, monkeypatch, capsys):
+    folder, output = published
+    folder = folder.rename((tmp_path / "results").mkdir() or tmp_path / "results" / "published")
+    names = [name for name, each in two.papers[synthetic.PAPER].artefacts.items() if each.form == "figure"]
+    before = [tmp_path / "figures" / "published" / synthetic.PAPER / f"{name}.json" for name in names[:2]]
+    before[0].parent.mkdir(parents=True)
+    for path, number in zip(before, ("0.3", "0.31"), strict=True):
+        path.write_text(f'{{"name": "SMO", "y": [{number}, null]}}')
+
+    def draw(config, paper, names):
+        path = paths.figure(config, paper, names[0])["json"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"name": "SMO", "y": [0.300000001, null]}')
+
+    monkeypatch.setattr(remake.plot, "run", draw)
+    assert remake.run([folder], output) == 1
+    said = capsys.readouterr().out
+    assert f"{before[1]}: '0.31', now '0.300000001'" in said
+    assert " tables and 2 figures of platt1998 made again from the measurements; 1 difference." in said
+
+
 @pytest.mark.parametrize("form", ["html", "md", "json"])
 def test_a_text_that_says_something_else_is_found(form, published, capsys):
     folder, output = published
@@ -237,7 +258,7 @@ def test_committed_measurements_are_described_and_small(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", ["default", "paper"])
-def test_every_figure_of_a_reference_is_drawn_again(scale, tmp_path):
+def test_every_figure_of_a_reference_is_drawn_again_with_the_same_numbers(scale, tmp_path):
     assert remake.run([PROJECT / "results" / "reference" / scale], tmp_path) == 0
     committed, drawn = PROJECT / "figures" / "reference" / scale, tmp_path / "figures" / scale
     before, now = ({file.relative_to(top) for file in top.rglob("*.svg")} for top in (committed, drawn))

@@ -3,13 +3,15 @@
 import re
 import sys
 from html import unescape
+from itertools import combinations
 from pathlib import Path
 
 import nbformat
 import pytest
 from docs_support import PROJECT, blocks, run
 from report_browser import Watched, chromium
-from sitekit.main_findings import main_findings
+from sitekit.main_findings import OPEN, as_words, main_findings
+from sitekit.numbers import Numbers
 from sitekit.site_links import Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
@@ -56,12 +58,44 @@ def test_a_paper_shows_all_of_its_reference_run(site, paper):
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_page_starts_with_three_findings(paper):
-    lines = main_findings(Texts(PROJECT / "docs", f"papers/{paper}"), paper).splitlines()
+def test_a_page_starts_with_three_findings_decided_ones_first(paper):
+    numbers = Numbers(PROJECT)
+    lines = main_findings(numbers, Texts(PROJECT / "docs", f"papers/{paper}"), paper).splitlines()
+    form = re.compile(r"- That (.+?) (?:is )?\*([a-z -]+)\*: [^\[]+\.$")
+    said, verdicts = zip(*(form.fullmatch(line).groups() for line in lines), strict=True)
     assert len(lines) == 3
-    assert all(
-        re.match(r"- \*(Holds|Does not hold|Not decided)[a-z -]*\*: .+; .+\.$", line) for line in lines
-    )
+    page = (PROJECT / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    run = f"{numbers.scale_of(paper)}/{paper}"
+    shown = [re.search(rf"^\| {re.escape(each)} \(`([^`]+)`\) \|", page, re.MULTILINE)[1] for each in said]
+    claims = [numbers.claim(f"{run}/{name}") for name in shown]
+    assert [claim.verdict for claim in claims] == [*verdicts]
+    assert all(claim.kind == "headline" and claim.counted == "yes" for claim in claims)
+    measured = [numbers.quantities(run)[name] for name in shown]
+    assert len({claim.quote for claim in claims}) == 3
+    assert all(one != other for one, other in combinations(measured, 2))
+    undecided = [verdict in OPEN for verdict in verdicts]
+    assert undecided == sorted(undecided)
+
+
+@pytest.mark.parametrize(
+    ("measured", "words"),
+    [
+        (
+            "adult, n = 1,605: 3,980x [3,490x … 4,530x], one pair (paper 1,220x)",
+            "3,980x on adult, n = 1,605 (paper 1,220x)",
+        ),
+        (
+            "22 of 22 data sets (22 uncorrected): 100 % (paper 91 %)",
+            "22 of 22 data sets, 100 % (paper 91 %)",
+        ),
+        (
+            "rule met by 0 of 1, too small for 1; worst: web: 19x [17x … 21x], below the 9 that decide",
+            "the rule is met by 0 of 1, too small for 1; the worst is 19x on web, below the 9 that decide",
+        ),
+    ],
+)
+def test_a_finding_is_said_in_words(measured, words):
+    assert as_words(measured) == words
 
 
 def test_the_page_of_the_measurements_shows_what_its_examples_print(site):
@@ -120,3 +154,11 @@ def test_every_page_can_be_read(site):
         # Otherwise nothing was wide enough for the test to mean anything.
         assert min(scrolling.values()) > 10
         watched.finish()
+
+
+def test_the_article_is_printed_on_ten_pages(site):
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((site / "article" / "index.html").as_uri())
+        printed = page.pdf(prefer_css_page_size=True)
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed)) <= 10

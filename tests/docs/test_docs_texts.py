@@ -8,7 +8,7 @@ from sitekit.numbers import WIDTH, Numbers, filled
 from sitekit.root_texts import TEXTS, written
 from sitekit.site_links import TextError
 from svmrepro.workflow.configuration import load_config
-from svmrepro.workflow.judgement.claims import HEADLINE, all_claims
+from svmrepro.workflow.judgement.claims import HEADLINE, UNDECIDED, all_claims
 
 #: What may have a digit in a template: names of papers, of their parts and of data sets.
 NAMES = (
@@ -86,6 +86,17 @@ def test_counts_of_verdicts_are_those_of_the_reference_runs():
     assert set(counted) == {run for run in runs if not run.startswith("smoke/")}
     for run, counts in counted.items():
         assert counts == list(Numbers(PROJECT).tally(run).values()), run
+
+
+def test_noise_leaves_fewer_than_a_tenth_of_the_headlines_open():
+    numbers = Numbers(PROJECT)
+    papers = sorted((PROJECT / "results" / "reference" / "default").glob("*/claims.json"))
+    runs = [f"default/{path.parent.name}" for path in papers]
+    counts = [numbers.tally(run, HEADLINE) for run in runs]
+    # More repeats would not decide those whose points lie on no line.
+    by_noise = sum(count[UNDECIDED] for count in counts) - sum(numbers.bent(run, HEADLINE) for run in runs)
+    headlines = sum(count["all"] for count in counts)
+    assert headlines and by_noise < headlines / 10
 
 
 def test_the_page_of_main_claims_has_every_headline():

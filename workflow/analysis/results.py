@@ -114,11 +114,14 @@ class Results:
         mapped = self.experiment(experiment).paper_sizes.get(n, n)
         return mapped if mapped in self.numbers.sizes(experiment) else None
 
-    def group(self, experiment: str, contender: str, n: int | None) -> Group:
-        """Return the runs of a contender at one size."""
+    def group(self, experiment: str, contender: str, n: int | None, point: float | None = None) -> Group:
+        """Return the runs of a contender at one size, and at one point of the axis if given."""
         if n is None:
             return Group(())
-        group, known = self.runs.group(experiment, contender, n), self.paper.experiments.get(experiment)
+        group, known = (
+            self.runs.group(experiment, contender, n, point),
+            self.paper.experiments.get(experiment),
+        )
         largest = known.contenders[contender].largest if known and contender in known.contenders else None
         if not group.runs and largest is not None and n > largest:
             return replace(group, absent=f"takes part up to n = {largest:,}")
@@ -130,11 +133,12 @@ class Results:
         return max((n for n in sizes if self.group(experiment, contender, n).solved), default=None)
 
     def timed_groups(self, experiment: str) -> list[Group]:
-        """Return the runs of each contender at each size that have seconds."""
+        """Return the runs of each contender, at each size and point of the axis, that have seconds."""
         groups = [
-            self.group(experiment, contender, n)
+            self.group(experiment, contender, n, point)
             for contender in self.runs.contenders(experiment)
             for n in self.runs.sizes(experiment)
+            for point in self.runs.points(experiment) or (None,)
         ]
         return [group for group in groups if group.timed]
 
@@ -142,15 +146,15 @@ class Results:
         """Whether all seconds of an experiment, of every contender and size, come from flagged runs only."""
         return all(group.all_flagged for group in self.timed_groups(experiment))
 
-    def why_missing(self, experiment: str, contender: str, row: SizeRow) -> str:
-        """Return why a contender has no number at a size; "" if it has one."""
+    def why_missing(self, experiment: str, contender: str, row: SizeRow, point: float | None = None) -> str:
+        """Return why a contender has no number at a size, and point of the axis; "" if it has one."""
         if experiment not in self.paper.experiments:
             return f"not run: not part of the {self.scale} scale"
         if contender not in self.experiment(experiment).contenders:
             return "not run: not in this experiment"
         if row.n is None:
             return f"not run: not a size of the {self.scale} scale"
-        return self.group(experiment, contender, row.n).reason
+        return self.group(experiment, contender, row.n, point).reason
 
     def why_any_missing(self, experiment: str, contenders: Iterable[str], row: SizeRow) -> str:
         """Return why one of some contenders has no number at a size; "" if all have one."""

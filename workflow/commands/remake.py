@@ -1,9 +1,9 @@
 """Make every table, interval and figure of a run again, from its raw measurements alone.
 
 FOLDER holds <paper>/measurements.parquet: results/reference/<scale>, or the results of any run. Fits, tables,
-figures and verdicts are made with today's code, and each table is compared with FOLDER's. The exit code is 1
-if a number or a word differs. Nothing is measured, and no data set is needed. Measurements of another data
-set, or with other settings, than the configuration's are refused.
+figures and verdicts are made with today's code. Tables, and the numbers that figures draw, are compared with
+FOLDER's. The exit code is 1 if a number or a word differs. Nothing is measured, and no data set is needed.
+Measurements of another data set, or with other settings, than the configuration's are refused.
 
 Several folders are pieces of one run, measured on several days or machines. They are joined, and nothing is
 compared. If several of them measured the same, the last one counts.

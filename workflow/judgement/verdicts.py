@@ -13,7 +13,8 @@ A rule is applied to intervals, not points:
 * *not measured here* - with the reason.
 
 Where the time limit stopped a run, the interval of a ratio of seconds has one end only. A ratio at the
-largest size that both have solved gives way to such an interval at a larger size, if that violates the rule.
+largest size that both have solved gives way to such an interval at a larger size, if that violates the rule;
+also if that meets it, and only the larger size is one that decides.
 
 A claim may have several findings (experiments, sizes). With ``over: all`` (the default) every finding must
 satisfy the rule: one violation decides the claim, otherwise one straddling interval leaves it undecided.
@@ -128,12 +129,16 @@ def judge_printed(claim: Claim, numbers: PaperNumbers) -> tuple[str, str]:
 
 
 def _that_counts(claim: Claim, results: Results, finding: Finding) -> Finding:
-    """Return a finding, marked, or in its place the bound at a larger size if that violates the rule."""
-    if finding.later is not None:
-        later = _qualified(claim, results, finding.later)
-        if _finding_verdict(claim, later) == FAILS:
-            return later
-    return _qualified(claim, results, finding)
+    """Return a finding, marked, or the bound at a larger size that takes its place.
+
+    A bound that violates the rule counts. One that meets it counts only if the finding decides nothing.
+    """
+    own = _qualified(claim, results, finding)
+    if finding.later is None:
+        return own
+    later = _qualified(claim, results, finding.later)
+    counted = (HOLDS, FAILS) if own.deciding_size else (FAILS,)
+    return later if _finding_verdict(claim, later) in counted else own
 
 
 def _qualified(claim: Claim, results: Results, finding: Finding) -> Finding:

@@ -36,6 +36,9 @@ _WORD = re.compile(r"[^\s\",:()\[\]{}|]+")
 TOLERANCE = 1e-9
 """Relative difference of two numbers that count as equal: another processor sums in another order."""
 
+DRAWN = 1e-7
+"""The same of numbers that a figure draws, which are written with nine digits."""
+
 TINY = 1e-15
 """Absolute difference of two results that count as equal, as of a sum that should be zero."""
 
@@ -46,7 +49,7 @@ def run(folders: Sequence[Path], output: Path, reference: bool = False, figures:
     Several folders hold pieces of a run, see :func:`~svmrepro.workflow.analysis.tidy.join_pieces`. Artefacts
     about a data set or a small example are copied from them, as they have no measurements. With
     ``reference``, the result becomes the committed reference run of its scale, without a comparison. Figures
-    are not compared, so they can be left out.
+    are compared by the numbers that they draw. They can be left out.
     """
     found = _measured(folders)
     config = _config(found, output)
@@ -83,9 +86,14 @@ def _run(
         print(f"The results of all pieces are in {paths.results(config)}.")
         return 0
     made, differences = _compare(config, folders[0])
+    drawn = 0
+    if figures:
+        drawn, others = _compare_figures(config, folders[0])
+        differences += others
     print("\n".join(differences))
+    what = plural(made, "table") + (f" and {plural(drawn, 'figure')}" if drawn else "")
     print(
-        f"{plural(made, 'table')} of {', '.join(found)} made again from the measurements; "
+        f"{what} of {', '.join(found)} made again from the measurements; "
         f"{plural(len(differences), 'difference')}. They are in {paths.results(config)}."
     )
     return 1 if differences else 0
@@ -231,11 +239,27 @@ def _compare(config: Config, folder: Path) -> tuple[int, list[str]]:
     return made, differences
 
 
-def _other_words(before: Path, after: Path) -> str:
+def _compare_figures(config: Config, folder: Path) -> tuple[int, list[str]]:
+    """Return the number of figures compared, and the differences; those that the folder lacks are skipped."""
+    made, differences = 0, []
+    for name, paper in config.papers.items():
+        for artefact in paper.artefacts.values():
+            if artefact.form != "figure" or not artefact.measured:
+                continue
+            for before, after in _places(config, name, artefact, folder):
+                if before.suffix == ".json" and before.is_file():
+                    made += 1
+                    if what := _other_words(before, after, DRAWN):
+                        differences.append(f"{before}: {what}")
+    return made, differences
+
+
+def _other_words(before: Path, after: Path, tolerance: float = TOLERANCE) -> str:
     """Describe the first different word of two texts, without their provenance; "" if they agree."""
     texts = (path.read_text(encoding="utf-8", errors="replace") for path in (before, after))
     old, new = (_WORD.findall(_MARKUP.sub(" ", _PROVENANCE.sub("", text))) for text in texts)
-    found = (pair for pair in zip_longest(old, new, fillvalue="") if not _same(*pair))
+    pairs = zip_longest(old, new, fillvalue="")
+    found = (pair for pair in pairs if not _same(*pair, tolerance=tolerance))
     return next((f"{shown(one)}, now {shown(other)}" for one, other in found), "")
 
 
@@ -252,10 +276,10 @@ def difference(before: list[dict[str, str]], after: list[dict[str, str]]) -> str
     return ""
 
 
-def _same(one: str, other: str, tiny: float = TINY) -> bool:
+def _same(one: str, other: str, tiny: float = TINY, tolerance: float = TOLERANCE) -> bool:
     if one == other:
         return True
     try:
-        return math.isclose(float(one), float(other), rel_tol=TOLERANCE, abs_tol=tiny)
+        return math.isclose(float(one), float(other), rel_tol=tolerance, abs_tol=tiny)
     except ValueError:
         return False

@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import chain
 
 from svmrepro.datasets.input_checks import did_you_mean
+from svmrepro.workflow.analysis.curves import PERFORMANCE
 from svmrepro.workflow.analysis.results import Results, SizeRow, describe_problem, display_name
-from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, known_count
+from svmrepro.workflow.analysis.runs import CPU, RELATIVE_GAP, WORK, Group, known_count
 from svmrepro.workflow.configuration.contender_options import effective_settings
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.errors import StepError
@@ -16,16 +17,22 @@ from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, miss
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import flag_notes, ratio_cell, seconds_cell
 
-SETTINGS = {"cache_mb": ("cache", "MB"), "fold": ("folded", ""), "step_tol": ("step tolerance", "")}
-"""Storage or option -> its header and unit, where the name alone would not tell."""
+SETTINGS = {
+    "cache_mb": ("cache", "MB"),
+    "fold": ("folded", ""),
+    "step_tol": ("step tolerance", ""),
+    "eps": ("tolerance", ""),
+}
+"""Storage, option or axis -> its header and unit, where the name alone would not tell."""
 
 HITS, MISSES = "info.cache_hits", "info.cache_misses"
 
 
 def build(results: Results, artefact: Artefact) -> Table:
-    """Build one line per contender and size of the artefact's experiments.
+    """Build one line per contender and size of the artefact's experiments, and point of their axis.
 
-    If the contenders differ in a single option, its value replaces their names. Setting of the artefact:
+    If the contenders differ in a single option, its value replaces their names. Experiments with an axis have
+    the same one, and their performance on the test set is shown. Setting of the artefact:
     ``axes``, storage or options of solvers, each of which gets a column; seconds are then also shown relative
     to those of the first contender with the same solver. Or ``baseline``, the contender to whose seconds the
     others' are compared.
@@ -35,6 +42,10 @@ def build(results: Results, artefact: Artefact) -> Table:
     columns = [Column("experiment", "problem", prose=True), Column("n", "n")]
     header, unit = SETTINGS.get(option, (option, ""))
     columns.append(Column("contender", header or "solver", unit, prose=not option))
+    described = [results.experiment(name) for name in artefact.experiments]
+    varied = next((each.axis for each in described if each.axis), None)
+    if varied:
+        columns.append(Column("point", *SETTINGS.get(varied, (varied, ""))))
     for axis in axes:
         header, unit = SETTINGS.get(axis, (axis, ""))
         columns.append(Column(f"axis_{axis}", header, unit, "settings", prose=True, short=True))
@@ -52,12 +63,17 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("violation", "largest KKT violation"),
         Column("gap", "relative duality gap"),
     ]
+    measure = next((each.measures[0] for each in described if each.axis and each.measures), None)
+    if measure:
+        columns.append(Column("performance", f"test {measure}"))
     rows = [
-        _row(results, name, label, row, option, baseline) | _axis_cells(results, name, label, row, axes)
-        for name in artefact.experiments
-        for row in results.rows(name)
+        _row(results, each.name, label, row, point, option, baseline)
+        | _axis_cells(results, each.name, label, row, axes)
+        for each in described
+        for row in results.rows(each.name)
         if row.n is not None
-        for label in results.experiment(name).contenders
+        for label in each.contenders
+        for point in each.points or (None,)
     ]
     notes = [
         "Medians over the repeats; seconds with the 95 % interval of the median.",
@@ -108,14 +124,21 @@ def _apart(contender: Contender) -> tuple[object, ...]:
 
 
 def _row(
-    results: Results, name: str, contender: str, row: SizeRow, option: str, baseline: str
+    results: Results,
+    name: str,
+    contender: str,
+    row: SizeRow,
+    point: float | None,
+    option: str,
+    baseline: str,
 ) -> dict[str, Cell]:
     experiment = results.experiment(name)
     cells = {
         "experiment": problem(describe_problem(experiment)),
         "n": count(row.n),
         "contender": prose(display_name(contender)),
-        "seconds": seconds_cell(results, name, contender, row),
+        "point": BLANK if point is None else Cell(point, f"{point:g}"),
+        "seconds": seconds_cell(results, name, contender, row, point),
     }
     if baseline not in ("", contender):
         cells["relative"] = ratio_cell(results, name, row, contender, baseline, CPU)
@@ -123,7 +146,7 @@ def _row(
         setting = experiment.contenders[contender].options.get(option)
         shown = Cell(contender, "default") if setting is None else replace(_setting(setting), value=setting)
         cells["contender"] = shown
-    group = results.group(name, contender, row.n)
+    group = results.group(name, contender, row.n, point)
     if group.reason:
         absent = missing(group.reason, DASH)
         return cells | dict.fromkeys(("iterations", "kernel_evaluations", "objective"), absent)
@@ -139,7 +162,13 @@ def _row(
         "objective": number(dual, digits=8),
         "violation": number(group.median("certificate.max_violation"), digits=2),
         "gap": number(group.median(RELATIVE_GAP), digits=2),
+        "performance": number(_performance(group, experiment.measures), digits=4),
     }
+
+
+def _performance(group: Group, measures: Sequence[str]) -> float | None:
+    """Return the first measure on the test set; None without one."""
+    return group.median(f"{PERFORMANCE}.{measures[0]}") if measures else None
 
 
 def _axis_cells(

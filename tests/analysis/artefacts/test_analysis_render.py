@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import analysis_support as synthetic
+import curve_support as curves
 import pytest
 from analysis_support import without_numbers_that_are_none
 from support import rows_of
@@ -220,6 +221,30 @@ def test_the_one_option_that_varies_names_the_contenders(full):
             experiment = replace(experiment, contenders=given)
             varied = replace(results, paper=replace(paper, experiments={"noise-linear": experiment}))
             assert varying_option(varied, ["noise-linear"]) == option
+
+
+def test_contenders_have_a_row_for_each_point_of_an_axis():
+    described = replace(curves.experiment("set", "eps", ("accuracy",)), sizes=(1000,), points=(0.1, 0.001))
+    timed = [
+        curves.run(
+            "set",
+            "svmperf",
+            1000,
+            point,
+            cpu_seconds=1 / point,
+            flagged=flagged,
+            **{"performance.accuracy": at},
+        )
+        for point, at, flagged in ((0.1, 0.84, "true"), (0.001, 0.85, "false"))
+    ]
+    results = curves.results(timed, described)
+    table = contenders.build(results, Artefact("t", "contenders", "table", ("set",), "Title", ""))
+    shown = [column.key for column in table.sections[0].columns if column.key in ("point", "performance")]
+    assert shown == ["point", "performance"]
+    rows = [row for row in table.sections[0].rows if row["contender"].text == "SVM-perf"]
+    assert [row["point"].text for row in rows] == ["0.1", "0.001"]
+    assert [row["performance"].value for row in rows] == [0.84, 0.85]
+    assert [row["seconds"].text[-1] for row in rows] == ["†", "0"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from curve_support import claim, experiment, results, run, with_ratios
 from svmrepro.workflow.analysis.fits import fit_experiment, scatter_of_repeats
 from svmrepro.workflow.analysis.runs import MeasuredRun
-from svmrepro.workflow.judgement.claims import FAILS, HOLDS, STAND_IN, UNDECIDED, UNMEASURED
+from svmrepro.workflow.judgement.claims import FAILS, HOLDS, STAND_IN, TOO_SMALL, UNDECIDED, UNMEASURED
 from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.judgement.verdicts import judge, record
 
@@ -47,8 +47,19 @@ def test_a_time_limit_bounds_a_ratio(quantity, rule, verdict):
     assert judge(asked, stopped()).verdict == verdict
 
 
-@pytest.mark.parametrize(("rule", "verdict"), [({"at-least": 2}, FAILS), ({"at-most": 4}, HOLDS)])
-def test_a_bound_at_a_larger_size_counts_if_it_violates_the_rule(rule, verdict):
+@pytest.mark.parametrize(
+    ("rule", "decisive", "verdict", "size"),
+    [
+        ({"at-least": 2}, 0, FAILS, 1000),
+        ({"at-most": 4}, 0, HOLDS, 500),
+        ({"at-most": 2}, 0, FAILS, 500),  # a bound that meets the rule does not overrule a size that decides
+        ({"at-most": 2}, 1000, HOLDS, 1000),
+        ({"at-least": 2}, 1000, FAILS, 1000),
+        ({"between": (0.01, 2)}, 1000, TOO_SMALL, 500),
+        ({"at-most": 2}, 2000, TOO_SMALL, 500),
+    ],
+)
+def test_a_bound_at_a_larger_size_counts_if_it_decides_what_the_smaller_cannot(rule, decisive, verdict, size):
     # Three times as fast at the smaller size, and stopped at the larger one.
     runs = [
         run("set", name, 500, repeat=at, cpu_seconds=seconds)
@@ -58,10 +69,10 @@ def test_a_bound_at_a_larger_size_counts_if_it_violates_the_rule(rule, verdict):
     runs += [run("set", "svmlight", 1000, repeat=at, cpu_seconds=1.0) for at in range(3)]
     runs.append(run("set", "svmperf", 1000, **STOPPED))
     measured = with_ratios(results(runs, replace(experiment("set"), sizes=(500, 1000))), "set")
-    asked = claim(quantity=SLOW | {"at": "largest"}, rule=rule, unit="x", scales=("default",))
-    judged = judge(asked, measured)
-    size = "1,000: at most 0.0" if verdict == FAILS else "500: 3x"
-    assert judged.verdict == verdict and judged.measured.startswith(f"set, n = {size}")
+    quantity = SLOW | {"at": "largest"}
+    judged = judge(claim(quantity=quantity, rule=rule, decisive=decisive, scales=("default",)), measured)
+    assert judged.verdict == verdict
+    assert judged.measured.startswith("set, n = 1,000: at most 0.0" if size == 1000 else "set, n = 500: 3")
 
 
 def test_a_bound_is_told_as_one():

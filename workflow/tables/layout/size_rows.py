@@ -32,12 +32,14 @@ def size_cell(row: SizeRow) -> Cell:
     return cell if row.n_paper in (None, row.n) else replace(cell, detail=f"paper: {row.n_paper:,}")
 
 
-def seconds_cell(results: Results, experiment: str, contender: str, row: SizeRow) -> Cell:
+def seconds_cell(
+    results: Results, experiment: str, contender: str, row: SizeRow, point: float | None = None
+) -> Cell:
     """Return the median seconds of a contender at one size, or the reason why there are none."""
-    reason = results.why_missing(experiment, contender, row)
+    reason = results.why_missing(experiment, contender, row, point)
     if reason:
         return missing(reason, DASH if row.n is None else "")
-    group = results.group(experiment, contender, row.n)
+    group = results.group(experiment, contender, row.n, point)
     interval = group.interval(CPU)
     if interval is None:
         return missing(group.untimed or "not run: no seconds")
