@@ -20,6 +20,7 @@ checks.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,6 +140,8 @@ def _build(problem: Problem) -> PairProblem:
     higher, lower = np.repeat(higher, copies), np.repeat(lower, copies)
     signs = np.where(np.arange(count * copies) % 2 == 0, 1.0, -1.0)
     C = problem.n * float(problem.bounds[0]) / count / copies
+    if not math.isfinite(C):
+        raise ValueError(f"C is too large: n C overflows for n = {problem.n} and C = {problem.bounds[0]:g}")
     made = Problem(
         _differences(X, higher, lower, signs, dense),
         signs,

@@ -105,3 +105,9 @@ def test_optimal_is_not_said_of_a_gap_that_rounding_may_have_made() -> None:
     problem = Problem(rng.normal(size=(10, 3)), rng.integers(0, 4, 10), 1e6, bias=False)
     assert solve(problem, "svmlight-ordinal", eps=1e-12, verify=False, time_limit=1.0).status != "optimal"
     assert solve(problem, "svmlight-ordinal", eps=1e-3, verify=False).status == "optimal"
+
+
+def test_a_C_that_overflows_times_n_is_named() -> None:
+    problem = Problem(np.eye(2), [1, -1], 1.7e308, bias=False)
+    with pytest.raises(ValueError, match=r"n C overflows for n = 2 and C = 1\.7e\+308"):
+        solve(problem, "svmlight-ordinal")
