@@ -383,10 +383,10 @@ def check_positive(name: str, value: float, endless: bool = False) -> None:
 
 
 def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> None:
-    """Compile, or load from the cache, the code that solving this combination needs for binary examples.
+    """Compile, or load from the cache, the code that solving this combination needs for few examples.
 
-    Real-valued or more examples may need further code, which their first solve compiles or loads; its times
-    exclude that.
+    With ``auto``, they may be binary or have few values, real values or mostly zeros; else they are binary.
+    Others, or more, may need further code, which their first solve compiles or loads; its times exclude that.
 
     Parameters
     ----------
@@ -411,12 +411,16 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
     }
     if family not in toys:
         raise ValueError(f"kernel: one of {', '.join(toys)} expected, not {family!r}")
-    X = np.random.default_rng(0).integers(0, 2, size=(12, 5)).astype(np.float64)
-    if family == "precomputed":
-        X, storage = X @ X.T, "auto"
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, size=(12, 5)).astype(np.float64)
     examples = [X]
-    if storage in ("bits", "index"):  # rows are computed in another way if there are few ones
+    if family == "precomputed":
+        examples, storage = [X @ X.T], "auto"
+    elif storage in ("auto", "bits", "index"):  # rows are computed in another way if there are few ones
         examples.append(np.eye(40))
+    if family != "precomputed" and storage == "auto":  # of which real examples choose other ones
+        few_values = random.integers(1, 5, size=(12, 40)) / 4.0
+        examples += [random.normal(size=(12, 5)), few_values, np.diag(np.arange(1, 41) / 40.0)]
     for each in examples:
         y = np.where(np.arange(len(each)) % 3 == 0, 1.0, -1.0)
         problem = Problem(each, y, 1.0, toys[family], bias=NO_BIAS not in get(name).needs, storage=storage)

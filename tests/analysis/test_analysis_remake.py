@@ -182,9 +182,9 @@ def test_small_settings_are_compared_by_their_ratio(two):
     experiment = replace(experiment, contenders={label: contender})
     settings = Instance(experiment, 100, None).settings(contender)
     row = {"n": "100", "contender": label, **tidy.flatten(settings)}
-    remake._check_settings(experiment, row)
+    remake._check_settings(experiment, [row])
     with pytest.raises(StepError, match=r"options\.step_tol: 5e-10 in the measurements, 1e-12 in the conf"):
-        remake._check_settings(experiment, row | {"options.step_tol": "5e-10"})
+        remake._check_settings(experiment, [row, row | {"options.step_tol": "5e-10"}])
 
 
 def test_impossible_measurements_are_refused(published):

@@ -1,7 +1,8 @@
 import itertools
 
+import numpy as np
 import pytest
-from scipy.stats import rankdata
+from scipy.stats import rankdata, wilcoxon
 from svmrepro.workflow.statistics import LARGER, SMALLER, Interval, holm, mean_interval, signed_rank
 
 
@@ -22,6 +23,17 @@ def test_probability_is_the_exact_one(differences):
     first, second = [10 + d for d in differences], [10] * len(differences)
     assert signed_rank(first, second).p == pytest.approx(exact(differences))
     assert signed_rank(second, first).p == pytest.approx(exact(differences))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 3, 6, 9, 13, 14, 30, 49, 50, 51])
+def test_probability_is_that_of_scipy(count, ties):
+    differences = np.random.default_rng(count).normal(0.3, 1.0, count)
+    if ties:
+        differences = np.round(differences) + 0.5  # none is zero
+    tested = signed_rank(differences, np.zeros(count))
+    assert tested.p == pytest.approx(wilcoxon(differences).pvalue, rel=1e-12)
+    assert tested.sign == np.sign(rankdata(np.abs(differences)) @ np.sign(differences))
 
 
 def test_five_pairs_never_reach_the_level_and_six_do():

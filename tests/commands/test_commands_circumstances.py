@@ -153,9 +153,14 @@ def test_without_a_network_what_needs_it_is_not_run(tmp_path):
 
 
 def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for_it(tmp_path):
-    # The first run must last until the second one has started on a busy machine.
-    slow = {"one": solver("quick", options={"pause": 2.5})}
-    settings(tmp_path, slow, sizes=(20, 40, 60), repeats=3)
+    # Each solution needs a token: however busy the machine is, a run lasts until it is given enough of them.
+    token = tmp_path / "token"
+    settings(tmp_path, {"one": solver("quick", options={"token": str(token)})}, sizes=(20, 40, 60), repeats=3)
+
+    def measured_more():
+        """Give tokens until another solution is recorded: then one more may be made, but no third."""
+        return len(journal_lines(tmp_path)) > before or token.touch()
+
     before = 0
     # `kill -INT` reaches the command alone; Ctrl-C in a terminal, here twice, or `timeout` its steps as well.
     for number, kills in (
@@ -164,7 +169,7 @@ def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for
         (signal.SIGTERM, [os.killpg]),
     ):
         with started(tmp_path) as process:
-            wait_for(lambda before=before: len(journal_lines(tmp_path)) > before)
+            wait_for(measured_more)
             for kill in kills:
                 with contextlib.suppress(ProcessLookupError):
                     kill(process.pid, number)
@@ -181,10 +186,14 @@ def test_a_run_that_is_stopped_or_terminated_goes_on_in_the_next_which_waits_for
         with started(tmp_path) as second:
             waiting = f"waiting: results/default is in use by the run of process {first.pid} on "
             assert any(waiting in line for line in second.stdout)
-            wait_for(lambda: len(journal_lines(tmp_path)) > before)
+            wait_for(measured_more)
             first.terminate()
-            said, _ = first.communicate(timeout=240)
-            others, _ = second.communicate(timeout=240)
+            said = ""
+            while "stop" not in said:
+                said += first.stdout.readline() or pytest.fail(said)
+            wait_for(lambda: token.touch() or (first.poll() is not None and second.poll() is not None))
+            said += first.communicate()[0]
+            others, _ = second.communicate()
     lines = [line for line in said.splitlines() if "stop" in line]
     assert first.returncode == 128 + signal.SIGTERM and lines[-1] == STOPPED, said
     assert lines[0].startswith("stopping when the steps under way have ended") and "rror" not in said

@@ -1,5 +1,6 @@
 """User-defined solvers for the engine's tests: small, pure NumPy, some of them misbehaving."""
 
+import contextlib
 import errno
 import gc
 import importlib
@@ -18,10 +19,18 @@ from svmrepro.solvers import Solution
 from svmrepro.solvers.caches import reused_memory
 
 
-def quick(problem, eps, time_limit, pause=0.0, until=""):
-    """Select maximal violating pairs on the dense linear kernel matrix; first sleeps, or waits for a file."""
+def quick(problem, eps, time_limit, pause=0.0, until="", token=""):
+    """Select maximal violating pairs on the dense linear kernel matrix.
+
+    First sleeps, or waits for a file; it removes one that is a ``token``.
+    """
     time.sleep(pause)
     while until and not Path(until).exists():
+        time.sleep(0.02)
+    while token:
+        with contextlib.suppress(FileNotFoundError):
+            Path(token).unlink()
+            break
         time.sleep(0.02)
     X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
     y, C = problem.y, problem.C

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -234,23 +235,23 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     (tmp_path / "own_package.py").write_text(SOLVER)
     train = importlib.import_module("own_package").train
     solvers = ["own_package:train", "own_package:refuse", "libsvm"]
-    settings = {"labels": {0: -1, 1: 1}, "options": {"cache_mb": 20}, "gamma": np.float64(0.5)}
+    settings = {"labels": {0: -1, 1: 1}, "options": {"cache_mb": 20}, "gamma": np.float64(0.5), "rows": 50}
     rows = np.loadtxt(table, delimiter=",", skiprows=1)
     found, figure = bench([train, *solvers[1:]], {"mine": (rows[:, :3], rows[:, 3])}, **settings)
     labels = ["LIBSVM, dense", "LIBSVM, sparse", "own_package.train", "own_package.refuse"]
     assert found.contender.tolist() == labels
     assert (found.gap[:3].abs() < 1e-2).all() and math.isnan(found.seconds[3])
     assert figure == tmp_path / "bench" / "mine" / "figure.png" and figure.is_file()
-    assert "bench: own_package.refuse solved none of 3 runs" in capsys.readouterr().err
+    assert "bench: own_package.refuse solved none of 1 run; mine, n = 50" in capsys.readouterr().err
     before = rows_of(figure.with_name("measurements.csv"))
     data = ["-d", "bench/mine/arrays/mine.npz", "--labels", "0:-1,1:1"]
-    words = [*data, "--option", "cache_mb=20", "--gamma", "0.5"]
+    words = [*data, "--option", "cache_mb=20", "--gamma", "0.5", "-n", "50"]
     words += [word for name in solvers for word in ("-s", name)]
     assert main(["bench", *words]) == 1
     after = rows_of(figure.with_name("measurements.csv"))
     solved, refused = ([row for row in after if (row["status"] == "error") == kind] for kind in (False, True))
     assert solved == [row for row in before if row["status"] != "error"], "nothing solved is measured again"
-    assert len(refused) == 3 and not any(row in before for row in refused), "what failed is tried again"
+    assert len(refused) == 1 and not any(row in before for row in refused), "what failed is tried again"
     said = f"mine: measured; {len(solved)} of {len(after)} runs by an earlier bench (--again"
     assert said in capsys.readouterr().err
     assert main(["bench", *words, "--again"]) == 1
@@ -258,29 +259,36 @@ def test_a_bench_of_arrays_from_python_is_that_of_the_command(table, tmp_path, m
     assert set.isdisjoint(*ids) and "earlier" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("other", [False, True])
-def test_a_bench_waits_for_another_one_in_its_folder_before_it_writes(other, table, tmp_path):
+@contextmanager
+def waiting(*words, folder):
+    """Run a script whose bench waits for its folder, in which it has written nothing yet."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    env = {**os.environ, "PYTHONPATH": ""}
+    with lock(folder / "bench" / "mine" / ".run.lock"):
+        process = subprocess.Popen([sys.executable, *words], cwd=folder, env=env, **pipes)
+        said = next(line for line in process.stderr if line.startswith("bench: "))
+        assert f"waiting: bench/mine is in use by the bench of process {os.getpid()} on " in said
+        assert [path.name for path in (folder / "bench" / "mine").iterdir()] == [".run.lock"]
+        yield process
+
+
+def test_a_bench_that_waited_for_one_of_other_data_replaces_nothing(table, tmp_path):
     script = (
         "import numpy as np\n"
         "from svmrepro.workflow.joining.bench_run import bench\n"
         "X = np.random.default_rng(0).normal(size=(60, 2))\n"
         "bench('libsvm', {'mine': (X, np.sign(X[:, 0]))}, repeats=1)\n"
     )
-    words, folder = [sys.executable, "-c", script], tmp_path / "bench" / "mine"
-    with lock(folder / ".run.lock"):
-        process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        said = next(line for line in process.stderr if line.startswith("bench: "))
-        assert f"waiting: bench/mine is in use by the bench of process {os.getpid()} on " in said
-        assert [path.name for path in folder.iterdir()] == [".run.lock"]
-        if other:
-            (folder / MARK).parent.mkdir(parents=True)
-            (folder / MARK).write_text(data_line([table]))
+    folder = tmp_path / "bench" / "mine"
+    with waiting("-c", script, folder=tmp_path) as process:
+        (folder / MARK).parent.mkdir(parents=True)
+        (folder / MARK).write_text(data_line([table]))
     _, said = process.communicate(timeout=240)
-    assert (process.returncode == 0) == (folder / "table.csv").is_file() == (not other), said
-    assert f"holds a bench of {table}" in said or not other
+    assert process.returncode and not (folder / "table.csv").exists()
+    assert f"holds a bench of {table}" in said
 
 
-def test_a_script_hands_on_modules_that_lie_beside_it(tmp_path):
+def test_a_script_waits_for_another_bench_and_hands_on_modules_that_lie_beside_it(tmp_path):
     folder = tmp_path / "scripts"
     folder.mkdir()
     for name in ("imported.py", "named.py"):
@@ -295,9 +303,11 @@ def test_a_script_hands_on_modules_that_lie_beside_it(tmp_path):
         "table, _ = bench(solvers, {'mine': (X, np.sign(X[:, 0]))}, repeats=1)\n"
         "print(*table.contender[table.seconds > 0], sep=', ')\n"
     )
-    ended = ran(sys.executable, "scripts/script.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""})
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == "LIBSVM, dense, LIBSVM, sparse, imported.train, named.train\n"
+    with waiting("scripts/script.py", folder=tmp_path) as process:
+        pass
+    printed, said = process.communicate(timeout=240)
+    assert process.returncode == 0 and (tmp_path / "bench" / "mine" / "table.csv").is_file(), said
+    assert printed == "LIBSVM, dense, LIBSVM, sparse, imported.train, named.train\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from functools import cache
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba import config
 from solver_cases import (
     BINARY_KERNELS,
     KERNELS,
@@ -23,6 +25,7 @@ from solver_cases import (
     suits,
     words,
 )
+from support import ran
 from svmrepro.solvers import SOLVERS, Kernel, Problem, Solution, certify, solve
 from svmrepro.solvers.compilation.loading import loaded, loading
 
@@ -522,3 +525,29 @@ def test_a_power_multiplies_the_rounding_of_its_base() -> None:
         problem = Problem(X, y, 0.1 * 0.125 * eps / (9 * 4 * 2.0**-52), Kernel.polynomial(degree, a=1.0))
         ends.append(solve(problem, "smo2", eps=eps, verify=False, iteration_limit=100_000).status)
     assert ends == ["optimal", "stalled"]
+
+
+AFTER_WARM = """
+import numpy as np
+from svmrepro.solvers import Kernel, Problem, solve, warm
+from svmrepro.solvers.compilation import shared_cache
+
+warm("planning-readings", "gaussian")
+alone, loaded = shared_cache._alone, []
+shared_cache._alone = lambda folder, what: loaded.append(what) or alone(folder, what)
+random = np.random.default_rng(1)
+sparse = np.where(random.random((60, 200)) < 0.02, random.normal(size=(60, 200)), 0.0)
+categories = random.integers(1, 9, size=(60, 18)).astype(float)
+few_ones, bits = (sparse != 0.0).astype(float), (categories > 4.0).astype(float)
+for X in (random.normal(size=(60, 2)), categories, sparse, few_ones, bits):
+    y = np.where(np.arange(60) % 3 == 0, 1.0, -1.0)
+    problem = Problem(X, y, 1.0, Kernel.gaussian(0.1))
+    assert solve(problem, "planning-readings", verify=None).status == "optimal"
+    print(problem.storage, *loaded)
+"""
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_after_warm_examples_of_any_kind_load_no_further_code():
+    ended = ran(sys.executable, "-c", AFTER_WARM)
+    assert ended.stdout.splitlines() == ["dense", "dense", "csr", "bits", "bits"], ended.stderr

@@ -6,7 +6,8 @@ import math
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -138,28 +139,32 @@ def _split(config: Config, paper: str, found: Mapping[str, list[_Rows]]) -> None
         raise StepError(f"{paper}: no experiment '{unknown[0]}' in the configuration of this version")
     for name, experiment in experiments.items():
         pieces = found.get(name, [])
-        for row in chain.from_iterable(pieces):
-            _check_settings(experiment, row)
+        _check_settings(experiment, chain.from_iterable(pieces))
         analyse.write(config, paper, name, pieces[0] if len(pieces) == 1 else join_pieces(pieces))
 
 
-def _check_settings(experiment: Experiment, row: Mapping[str, str]) -> None:
+def _check_settings(experiment: Experiment, rows: Iterable[Mapping[str, str]]) -> None:
     """Raise a StepError for a row of another data set, or with other settings, than the configuration's.
 
     Of a contender that the configuration lacks, only the problem is compared.
     """
-    point = float(row["point"]) if row.get("point") else None
-    instance = Instance(experiment, int(row["n"]), None, point)
-    contender = experiment.contenders.get(row["contender"])
-    expected = flatten(instance.settings(contender) if contender else instance.problem)
-    groups = ("kernel.", "options.") if contender else ("kernel.",)
-    for column in dict.fromkeys((*expected, *(name for name in row if name.startswith(groups)))):
-        measured, here = row.get(column, ""), expected.get(column, "")
-        if not _same(measured, here, 0.0):
-            raise StepError(
-                f"{experiment.paper}: {experiment.name}: n = {row['n']}, {row['contender']}: {column}: "
-                f"{measured or 'none'} in the measurements, {here or 'none'} in the configuration"
-            )
+
+    @cache
+    def settings(n: str, point: str, label: str) -> dict[str, str]:
+        instance = Instance(experiment, int(n), None, float(point) if point else None)
+        contender = experiment.contenders.get(label)
+        return flatten(instance.settings(contender) if contender else instance.problem)
+
+    for row in rows:
+        expected = settings(row["n"], row.get("point", ""), row["contender"])
+        groups = ("kernel.", "options.") if row["contender"] in experiment.contenders else ("kernel.",)
+        for column in dict.fromkeys((*expected, *(name for name in row if name.startswith(groups)))):
+            measured, here = row.get(column, ""), expected.get(column, "")
+            if not _same(measured, here, 0.0):
+                raise StepError(
+                    f"{experiment.paper}: {experiment.name}: n = {row['n']}, {row['contender']}: {column}: "
+                    f"{measured or 'none'} in the measurements, {here or 'none'} in the configuration"
+                )
 
 
 def _artefacts(config: Config, paper: str, folders: Sequence[Path], figures: bool) -> None:

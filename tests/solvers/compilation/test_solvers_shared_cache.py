@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from numba import config
+from numba.core.caching import IndexDataCacheFile
 from numba.core.targetconfig import TargetConfig
 from support import ran, unprivileged
 from svmrepro.solvers.compilation import compiled as decorator
@@ -80,35 +82,34 @@ def test_each_type_is_compiled_by_one_and_loaded_without_what_compiling_needs(tm
 LATER = """
 import sys
 import numpy as np
-from numba.core.caching import IndexDataCacheFile
 from svmrepro.solvers.compilation.compiled import compiled
-
-def full(file, name, data):
-    raise OSError("no space left on device")
 
 @compiled()
 def twice(x):
     return x + x
 
-if sys.argv[2:]:
-    IndexDataCacheFile._save_data = full
-print(twice(np.dtype(sys.argv[1]).type(3.5)))
+for name in sys.argv[1:]:
+    print(twice(np.dtype(name).type(3.5)))
 """
 
 
-def ran_alone(folder: Path, *words: str, **own: str) -> str:
-    """Run the script and return what it prints."""
-    return ran(sys.executable, folder / "later.py", *words, env={**os.environ, **own}).stdout.strip()
+def test_an_index_without_its_file_finds_no_code_of_other_types(tmp_path: Path, monkeypatch) -> None:
+    def twice(x: float) -> float:
+        return runpy.run_path(str(script))["twice"](x)
 
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
 
-def test_an_index_without_its_file_finds_no_code_of_other_types(tmp_path: Path) -> None:
-    own = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "argv", ["later.py"])
     script = tmp_path / "later.py"
     script.write_text(LATER)
-    assert ran_alone(tmp_path, "int64", **own) == "6"
+    assert twice(3) == 6
     script.write_text(f"{LATER}# a comment: numba begins a new index\n")
-    assert ran_alone(tmp_path, "float64", "full", **own) == ""
-    assert ran_alone(tmp_path, "float64", **own) == "7.0"
+    with monkeypatch.context() as disk, pytest.raises(OSError, match="no space left"):
+        disk.setattr(IndexDataCacheFile, "_save_data", full)
+        twice(3.5)
+    assert twice(3.5) == 7.0
 
 
 def test_each_state_of_the_source_has_a_folder_of_its_own(tmp_path: Path, monkeypatch) -> None:
