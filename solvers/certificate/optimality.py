@@ -392,7 +392,8 @@ def _repair(problem: Problem, alpha: Vector, seen: _Margins, r: float) -> float:
     else:  # by Cauchy and Schwarz
         root = np.sqrt(np.abs(diagonal(problem.kernel, problem.X))[side])
     slope = float((moved * (seen.m[side] + seen.error[side])).sum())
-    return max(slope, 0.0) + 0.5 * float((moved * root).sum()) ** 2
+    length = float((moved * root).sum())
+    return max(slope, 0.0) + 0.5 * length * length  # a power would raise OverflowError
 
 
 def _residual(problem: Problem, w: Vector, v: Sum) -> tuple[float, float]:

@@ -12,7 +12,8 @@ sweeps minimise
 and after each of them b grows by rho s; at the end it is the bias. What remains of s is then taken off the
 free multipliers. The descent ends when the projected gradients of a sweep over all examples are within a
 quarter of eps of each other, or after a number of sweeps. In either case the pairs continue from its
-multipliers, and judge the result.
+multipliers, and judge the result. From given multipliers, b starts at the bias that they have; if they are
+optimal, there is no sweep.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def pays(problem: Problem) -> bool:
     """Tell whether a problem is linear, sparse and wide enough."""
     X = problem.X
     sparse = problem.kernel.name == "linear" and problem.storage in ("csr", "index") and sp.issparse(X)
-    return bool(sparse and X.nnz <= _DENSEST * problem.n * problem.d)
+    finite = math.isfinite(float(problem.bounds.sum()))  # s and rho are sums of multipliers
+    return bool(sparse and finite and X.nnz <= _DENSEST * problem.n * problem.d)
 
 
 class CoordinateStart:
@@ -56,13 +58,24 @@ class CoordinateStart:
         self.examples = table(problem, store, alpha)
         self.length = math.sqrt(float(store.norms.max()))
         v = np.zeros(problem.d + 1)
+        bias, self.optimal = 0.0, False
         if given is not None:
-            row_passes.passes_of(layout.storage)[1](store, problem.y * alpha, 0, n, v)
+            scores, add = row_passes.passes_of(layout.storage)
+            add(store, problem.y * alpha, 0, n, v)
+            v[problem.d] = 0.0  # where index lists are padded
+            G = np.empty(n)
+            scores(store, v, 0, n, G)
+            np.subtract(problem.y, G, out=G)
+            above, below = alpha < problem.bounds, alpha > 0.0
+            top = G[np.where(problem.y > 0.0, above, below)].max(initial=-math.inf)
+            bottom = G[np.where(problem.y > 0.0, below, above)].min(initial=math.inf)
+            bias = 0.5 * (top + bottom) if math.isfinite(top + bottom) else 0.0
+            self.optimal = bool(top - bottom <= eps)
         order, random = np.arange(n, dtype=np.uint32), np.zeros(1, dtype=np.uint64)
         self.state = state = zeroed(SweepState)
         # |s| is at most sum C, so that a small C would move b by little in a sweep without the second term.
         state.penalty = _PENALTY * float(store.norms.mean()) + 1.0 / float(problem.bounds.sum())
-        state.imbalance = math.fsum(problem.y * alpha)
+        state.bias, state.imbalance = bias, math.fsum(problem.y * alpha)
         self.calls = store, STORAGES[layout.storage], self.examples, v, np.zeros_like(v), order, random, state
         self.whole = True  # whether the sweep visits all examples
         self.everyone()
@@ -80,6 +93,8 @@ class CoordinateStart:
     def advance(self, work: int, step_limit: int) -> bool:
         """Continue for about ``work`` entries read, up to a number of sweeps; return whether it is done."""
         state = self.state
+        if self.optimal:
+            return True
         if state.at == 0:
             self.whole = state.active == len(self.examples)
         if not sweep(*self.calls, True, 0.0, 0, work, min(step_limit, self.most)):

@@ -301,7 +301,8 @@ class SmoNewtonRun:
         if self.descent is not None:
             state, self.sweeps = self.descent.state, self.descent.sweeps
             self.visits, self.touched = int(state.visits), int(state.entries - state.visits)
-            self.options |= {"start": self.descent.multipliers(), "gradient": None}
+            if not self.descent.optimal:
+                self.options |= {"start": self.descent.multipliers(), "gradient": None}
             self.descent = None
         self.pairs: SecondOrderRun = second_order.start(self.problem, self.eps, self.options)
         self.pairs.tried = True  # checking the whole set near the end costs more than it saves
@@ -374,6 +375,8 @@ def finish(run: SmoNewtonRun, status: str) -> Solution:
     """
     if run.descent is not None:
         run.begin_pairs()
+        while run.pairs.reconstruction is not None:  # a pass or two: of the bias and the objective
+            second_order.advance(run.pairs, 2**62, 0)
     if run.polish is not None and run.polish.changes is not None:
         run.polish.undo(run)  # the multipliers have moved already, and the gradient is in between
     solution = second_order.finish(run.pairs, status)

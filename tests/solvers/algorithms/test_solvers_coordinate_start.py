@@ -62,16 +62,40 @@ def test_hard_cases_end_with_a_certificate(case: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 4])
-def test_at_a_limit_the_multipliers_are_feasible_and_can_be_gone_on_from(limit: int) -> None:
+def test_a_stopped_run_has_a_bias_and_can_be_gone_on_from(limit: int) -> None:
     X, y = documents(400)
+    y = np.where(np.arange(400) % 5 > 0, y, 1.0)  # the bias is far from 0
     problem = Problem(X, y, 1.0)
     stopped = solve(problem, "smo-newton", iteration_limit=limit)
     assert stopped.status == "iteration_limit" and stopped.iterations == limit
     assert abs(math.fsum(y * stopped.alpha)) <= 1e-12 * stopped.alpha.sum()
     assert stopped.alpha.min() >= 0.0 and stopped.alpha.max() <= 1.0
-    found = solve(problem, "smo-newton", start=stopped.alpha)
-    again = solve(problem, "smo-newton", start=found.end)
-    assert found.status == again.status == "optimal" and again.iterations <= found.iterations
+    assert stopped.end is not None and math.isfinite(stopped.info["objective"])
+    found = solve(problem, "smo-newton", start=stopped.end)
+    assert found.status == "optimal" and stopped.bias != 0.0
+    # Gone on with from stop to stop, it gets there as well.
+    ends = [stopped]
+    while ends[-1].status == "iteration_limit" and len(ends) < 100:
+        ends.append(solve(problem, "smo-newton", start=ends[-1].alpha, iteration_limit=4))
+    assert ends[-1].status == "optimal"
+
+
+def test_a_start_that_is_optimal_takes_no_step() -> None:
+    X, y = documents(400)
+    problem = Problem(X, y, 1.0)
+    found = solve(problem, "smo-newton")
+    for start in (found.end, found.alpha):
+        again = solve(problem, "smo-newton", start=start)
+        assert again.status == "optimal" and again.iterations == 0
+        assert again.alpha == pytest.approx(found.alpha, abs=1e-12)
+
+
+@pytest.mark.parametrize("C", [1e300, 1.7e308])
+def test_bounds_whose_sum_overflows(C: float) -> None:
+    X, y = documents(300)
+    found = solve(Problem(sp.csr_matrix(X.shape), y, C), "smo-newton")
+    assert np.isfinite(found.alpha).all()
+    assert solve(Problem(1e-160 * X, y, C), "smo-newton", iteration_limit=3).iterations <= 3
 
 
 def test_slices_do_not_change_the_run() -> None:
