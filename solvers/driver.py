@@ -420,7 +420,7 @@ def warm(name: str, kernel: Kernel | str = "linear", storage: str = "auto") -> N
         examples.append(np.eye(40))
     if family != "precomputed" and storage == "auto":  # of which real examples choose other ones
         few_values = random.integers(1, 5, size=(12, 40)) / 4.0
-        examples += [random.normal(size=(12, 5)), few_values, np.diag(np.arange(1, 41) / 40.0)]
+        examples += [random.normal(size=(12, 5)), few_values, np.diag(np.arange(1, 121) / 120.0)]
     for each in examples:
         y = np.where(np.arange(len(each)) % 3 == 0, 1.0, -1.0)
         problem = Problem(each, y, 1.0, toys[family], bias=NO_BIAS not in get(name).needs, storage=storage)
