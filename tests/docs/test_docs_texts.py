@@ -92,8 +92,12 @@ def test_counts_of_verdicts_are_those_of_the_reference_runs():
 
 
 def test_noise_leaves_fewer_than_a_tenth_of_the_headlines_open():
-    numbers = Numbers(PROJECT)
-    runs = [f"default/{paper}" for paper in load_config().papers if all_claims(load_config()).get(paper)]
+    numbers, config = Numbers(PROJECT), load_config()
+    runs = [
+        f"default/{paper}"
+        for paper, claims in all_claims(config).items()
+        if paper in config.papers and claims
+    ]
     counts = [numbers.tally(run, HEADLINE) for run in runs]
     # More repeats would not decide those whose points lie on no line.
     by_noise = sum(count[UNDECIDED] for count in counts) - sum(numbers.bent(run, HEADLINE) for run in runs)
