@@ -448,17 +448,17 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_double_precision_cannot_solve_still_ends(name: str, seed: int) -> None:
-    # Outputs are sums of terms of 1e12 C, whose rounding exceeds an eps of 1e-8.
+    # Outputs are sums of terms of 1e12 C. Their rounding is some thousand times an eps of 1e-8. Whether a
+    # solver notices this before its time is up depends on the machine.
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(14, 10)) * 10.0 ** rng.uniform(-6, 6, size=10)
     y = np.where(np.arange(14) % 2, 1.0, -1.0)
     problem = Problem(X, y, 10.0 ** rng.uniform(-2, 4), bias=biased(name))
     solution = solve(problem, name, eps=1e-8, time_limit=0.1)
-    assert solution.status in ("optimal", "stalled", "time_limit")
+    assert solution.status in ("stalled", "time_limit")
     certificate = certify(problem, solution)  # raises outside the box
-    if solution.status == "optimal":
-        assert certificate.passes(1e-8, SOLVERS[name].tolerance_factor)
-        assert certificate.gap >= -1e-9 * problem.total
+    assert not certificate.passes(1e-8, SOLVERS[name].tolerance_factor)
+    assert certificate.gap >= -1e-9 * problem.total
 
 
 def test_loading_code_during_a_run_counts_neither_in_its_seconds_nor_against_its_limit(

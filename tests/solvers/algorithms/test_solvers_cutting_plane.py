@@ -169,7 +169,10 @@ def test_hard_margins(name: str, C: float) -> None:
     for labels in (y, np.where(np.arange(y.size) == 7, -y, y)):
         problem = Problem(X, labels, C, bias=False)
         solution = solve(problem, name, eps=1e-3, iteration_limit=5_000)
-        assert solution.status in ("optimal", "stalled")
+        # Rounding of the outputs counts C times, but so does SVM-perf's tolerance. If a margin is not kept,
+        # the relaxed problem is of the size of C, and is not solved for the largest.
+        reached = name == "svmperf" if labels is y else C <= 1e12
+        assert solution.status == "optimal" or (solution.status == "stalled" and not reached)
         found = objective(problem, solution.weights)
         # The best known solution for unlimited C: the solution for 1e4, scaled.
         known = solve(Problem(X, labels, 1e4, bias=False), "ocas", eps=1e-8).weights

@@ -63,10 +63,9 @@ def test_tolerances_are_kept(C: float, storage: str) -> None:
 def test_more_than_doubles_hold(C: float) -> None:
     problem = numbers(C, n=60, d=3)
     solution = solve(problem, NAME, iteration_limit=3000, verify=False)  # what the solver itself says
-    assert solution.status in ("optimal", "stalled", "iteration_limit")
+    assert solution.status in ("stalled", "iteration_limit")
     assert solution.weights is not None and np.isfinite(solution.weights).all()
-    if solution.status == "optimal":
-        assert gap(problem, solution) <= 2e-3
+    assert 0.5 < gap(problem, solution) <= 1.0  # far from optimal, and not worse than the start
 
 
 def test_a_tolerance_below_rounding_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +78,8 @@ def test_a_tolerance_below_rounding_is_not_claimed(monkeypatch: pytest.MonkeyPat
     end = dual_descent.finish
     monkeypatch.setattr(dual_descent, "finish", finish)
     problem = example(10.0)
-    solution = solve(problem, NAME, eps=1e-17, iteration_limit=100_000)
-    assert solution.status in ("stalled", "iteration_limit")
+    solution = solve(problem, NAME, eps=1e-17, iteration_limit=1_000_000)
+    assert solution.status == "stalled"
     assert gap(problem, solution) <= 1e-6
     (run,) = ends
     v = run.passes.layout.outside(run.v)

@@ -66,11 +66,11 @@ def test_random_problems(seed: int) -> None:
     problem = Problem(case.X, case.y, case.C, bias=False, storage=case.storage)
     judged(problem, "l2svm-mfn", say=case)
     other = solve(problem, "lsvm", iteration_limit=500, verify=False)  # what the solver itself says
-    assert other.status in ("optimal", "iteration_limit", "stalled")
     if other.status == "optimal":
         assert certify(problem, other).passes(1e-3, 2.0), (str(case), judge(problem, other.weights))
-    if case.C * float(problem.prepare().norms.max()) < 100.0:
-        assert other.status == "optimal", str(case)
+    else:  # slow, or inexact, where C is large
+        assert other.status in ("iteration_limit", "stalled"), str(case)
+        assert case.C * float(problem.prepare().norms.max()) >= 100.0, str(case)
 
 
 @pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
@@ -78,12 +78,13 @@ def test_random_problems(seed: int) -> None:
 def test_rounding_ends_a_run(seed: int, C: float) -> None:
     """If the requested precision is out of reach, the solver says so and gets as near as doubles allow.
 
-    The gap is ``g.g / 2``. Outputs in double precision are off by some units in the last place of their
-    summands, and g by C times the rows times that.
+    The gradient's rounding is at least 20,000 times what eps allows. The gap is ``g.g / 2``. Outputs in
+    double precision are off by some units in the last place of their summands, and g by C times the rows
+    times that.
     """
     problem = example(C=C, seed=seed)
     solution = solve(problem, "l2svm-mfn", eps=1e-12)
-    assert solution.status in ("optimal", "stalled") and solution.weights is not None
+    assert solution.status == "stalled" and solution.weights is not None
     primal, gap, _ = judge(problem, solution.weights)
     X = np.abs(dense(problem.X))
     off = 2.0**-53 * (1.0 + X @ np.abs(solution.weights))
