@@ -86,7 +86,19 @@ _SAME = 1e-8
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Outcome of one check on one problem."""
+    """Outcome of one check on one problem.
+
+    Attributes
+    ----------
+    check : str
+        One of :data:`CHECKS`.
+    problem : str
+        Name of the problem.
+    passed : bool
+        Whether the solver passed.
+    said : str
+        What was wrong, or that the problem was refused, and why; may be empty if the solver passed.
+    """
 
     check: str
     problem: str
@@ -100,7 +112,13 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings about a solver."""
+    """All findings about a solver.
+
+    Attributes
+    ----------
+    findings : tuple of CheckResult
+        In the order in which they were made.
+    """
 
     findings: tuple[CheckResult, ...]
 

@@ -34,13 +34,47 @@ Vector = npt.NDArray[np.float64]
 
 
 def accuracy(y: Any, values: Any) -> float:
-    """Return the share of examples with the right sign."""
+    """Return the share of examples with the right sign.
+
+    Parameters
+    ----------
+    y : array_like, shape (n,)
+        Labels -1 and +1.
+    values : array_like, shape (n,)
+        Decision values.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If there are other labels, values that are not finite, or other shapes.
+    """
     y, values = _binary(y, values, both=False)
     return float(np.mean((values > 0) == (y > 0)))
 
 
 def prbep(y: Any, values: Any) -> float:
-    """Return the precision/recall break-even point, see the module."""
+    """Return the precision/recall break-even point, see the module.
+
+    Parameters
+    ----------
+    y, values : array_like, shape (n,)
+        Labels -1 and +1, both present, and decision values.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        As :func:`accuracy`, or if all labels are equal.
+    """
     y, values = _binary(y, values, both=True)
     positive = y > 0
     called = int(np.count_nonzero(positive))
@@ -53,12 +87,44 @@ def prbep(y: Any, values: Any) -> float:
 
 
 def roc_area(y: Any, values: Any) -> float:
-    """Return the area under the ROC curve, see the module."""
+    """Return the area under the ROC curve, see the module.
+
+    Parameters
+    ----------
+    y, values : array_like, shape (n,)
+        Labels -1 and +1, both present, and decision values.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        As :func:`accuracy`, or if all labels are equal.
+    """
     return 1.0 - swapped_pairs(*_binary(y, values, both=True))
 
 
 def swapped_pairs(y: Any, values: Any) -> float:
-    """Return the share of pairs of different rank that are in the wrong order, in O(n log n)."""
+    """Return the share of pairs of different rank that are in the wrong order, in O(n log n).
+
+    Parameters
+    ----------
+    y, values : array_like, shape (n,)
+        Ranks, any finite numbers, and decision values.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If all ranks are equal, numbers are not finite, or shapes are wrong.
+    """
     y, values = _checked(y, values)
     _, ranks, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if sizes.size < 2:

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from svmrepro import datasets, solvers
+from svmrepro.solvers import conformance
+from svmrepro.solvers.caches.reused_memory import release
 from svmrepro.workflow.joining.bench_run import bench
 
 WITH_EXAMPLES = (
@@ -49,10 +51,10 @@ def code_of(thing: Any) -> Callable[..., Any] | None:
     return function if inspect.isfunction(function) else None
 
 
-def public(package: ModuleType, *more: str) -> dict[str, Any]:
-    """Return a package's public functions and classes, and what its own code defines on public classes."""
+def public(package: ModuleType, *names: str) -> dict[str, Any]:
+    """Return the functions and classes of these names, and what a class's own code defines on it."""
     found = {}
-    for name in (*package.__all__, *more):
+    for name in names:
         thing = getattr(package, name)
         if inspect.isclass(thing):
             found[name] = thing
@@ -65,14 +67,18 @@ def public(package: ModuleType, *more: str) -> dict[str, Any]:
 
 # The classifier is public, but not in ``__all__``: importing it needs scikit-learn.
 PUBLIC = {
-    **public(solvers, *["SVMClassifier"] * bool(find_spec("sklearn"))),
-    **public(datasets),
+    **public(solvers, *solvers.__all__, *["SVMClassifier"] * bool(find_spec("sklearn"))),
+    **{measure.__name__: measure for measure in solvers.MEASURES.values()},
+    **public(conformance, "check", "Report", "CheckResult"),
+    **public(datasets, *datasets.__all__),
+    "release": release,
     "bench": bench,
 }
 
 
 def test_the_public_names_are_found() -> None:
     assert {"solve", "fingerprint", "Kernel.linear", "Problem", "Problem.n", "UserEntry.file"} < set(PUBLIC)
+    assert {"roc_area", "check", "Report.failed"} < set(PUBLIC)
     assert "SVMClassifier.predict_proba" in PUBLIC or not find_spec("sklearn")
 
 
