@@ -3,12 +3,10 @@
 This is the parallel out-of-core version that Joachims 2006 proposes in its conclusion. Each block is loaded
 by a worker and stays there. A pass sends the worker the weights and receives the block's scores, or sends
 coefficients and receives the block's sum of rows. The sums are always added in the order of the blocks, so
-the iterates do not depend on the number of workers.
+the iterates do not depend on the number of workers::
 
->>> from functools import partial
->>> from distributed import Client  # doctest: +SKIP
->>> X = Spread(Client(n_workers=4), [partial(load, k) for k in range(40)])  # doctest: +SKIP
->>> solve(Problem(X, y, C, bias=False), "svmperf")  # doctest: +SKIP
+    X = Spread(distributed.Client(n_workers=4), [functools.partial(load, k) for k in range(40)])
+    solve(Problem(X, y, C, bias=False), "svmperf")
 
 Nothing here imports Dask; all calls go through the given client (extra ``spread``).
 """

@@ -5,8 +5,10 @@ two in 32 bits), and ``shape.npy``. Dense rows are one array, ``rows.npy``. NumP
 
 >>> import scipy.sparse as sp
 >>> from svmrepro.solvers import Blocks, save_block
->>> save_block(sp.csr_array([[0.0, 1.0], [2.0, 0.0]]), "first")  # doctest: +SKIP
->>> Blocks(["first", "second"])  # doctest: +SKIP
+>>> save_block(sp.csr_array([[0.0, 1.0], [2.0, 0.0]]), "first")
+>>> save_block(sp.csr_array([[3.0, 0.0]]), "second")
+>>> Blocks(["first", "second"]).shape
+(3, 2)
 
 All indices have 32 bits because SciPy copies the column indices to the width of the row pointers. A memory
 map would then be copied into memory as a whole.
