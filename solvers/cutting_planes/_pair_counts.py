@@ -14,6 +14,18 @@ for R up to n. The order of ties does not affect any count.
 
 The scores are sorted by radix sort: with the sign bit handled, the order of their bit patterns is the order
 of the values. It takes linear time and is five times as fast here as a comparison sort.
+Symbols:
+
+===========  ==============================================================================
+paper        here
+===========  ==============================================================================
+w.x_i        ``f``
+r, R         ``ranks``, from 0 on; ``R``
+m            ``m``
+c+_i - c-_i  ``balance``, by place in the order of the scores; ``coefficients``, by example
+sum of c+_i  ``violated``
+a, b, n_r    not needed: ``tree`` counts for all ranks at once
+===========  ==============================================================================
 """
 
 from __future__ import annotations

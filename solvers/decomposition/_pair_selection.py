@@ -8,6 +8,15 @@ here divides by zero.
 Few entries are as good a partner as the one of smallest gradient, or as the best so far. Whole spans are
 recognised as worse without a division; if rows are distances, blocks of entries are, in single precision
 (:class:`Screen`). What is left is computed in full, so that the result does not depend on it.
+Symbols, of a pair (i, j) whose i is given:
+
+================  =============================================
+symbol            here
+================  =============================================
+G_i, G_j          ``top``, ``g``
+K_ii, K_jj, K_ij  ``own``, ``d``, ``r``
+I_down            the j whose status ``s`` has the bit ``DOWN``
+================  =============================================
 """
 
 from __future__ import annotations

@@ -27,6 +27,17 @@ run is ``stalled``. Coordinate descent is slow where a few examples need large m
 each other (C large, few features): there a run ends at a limit.
 
 Steps are sweeps.
+Symbols of the run; those of a sweep are in :mod:`svmrepro.solvers.passes.coordinate_steps`:
+
+============  ============================================================
+symbol        here
+============  ============================================================
+alpha_i, C_i  columns of ``examples``; the first is also ``alpha``
+v             ``v``; ``mean`` is the fading sum of v over sweeps
+w             ``at``, the point that is scored; ``w``, the best one so far
+D(alpha)      ``state.dual`` at the last check, plus ``state.rise`` since
+F(w)          ``best``; the scores of ``at`` are ``f``
+============  ============================================================
 """
 
 from __future__ import annotations

@@ -11,6 +11,16 @@ is divided by them, as in :mod:`svmrepro.solvers.quadratic_programs.projected_cg
 about as much as one pass of SMO steps over the same multipliers. Every step stays in the box and decreases
 the objective, so the passes of SMO that follow keep their guarantee. The descent runs in slices, which may
 end within a product.
+Symbols:
+
+==========  ============================================================================
+symbol      here
+==========  ============================================================================
+beta, y, C  ``descent.beta``, ``descent.y``, ``descent.C``, by place in ``descent.free``
+K beta - y  ``g``, the gradient: u_i - y_i without the threshold b
+d, K d      ``d``, ``q``
+p_i, h_i    ``p``, the weights of the gradient; ``h``, the absolute K_ii
+==========  ============================================================================
 """
 
 from __future__ import annotations

@@ -13,6 +13,17 @@ are recomputed.
 A pivot at the level of rounding is raised to a small positive value. The direction is then still one of
 ascent and follows the flat direction to a bound; the next round corrects for the change. The method ends
 when the violation is small, or neither it nor the objective has improved for long.
+Symbols of OP3 (Joachims 2006):
+
+===========  =============================================================================
+paper        here
+===========  =============================================================================
+W            the places with ``b > -inf``
+alpha_c      ``a``
+1/n sum c_i  ``b``
+x_c.x_c'     ``K``, with both x_c divided by n
+C            the sum of ``a``, ``total``; one place is the slack of the paper's inequality
+===========  =============================================================================
 """
 
 from __future__ import annotations

@@ -21,6 +21,19 @@ magnitude, see :mod:`svmrepro.solvers.quadratic_programs.chunk_qp`. The curvatur
 
 The loop is a state machine of *stages*, so that a slice can end in the middle of a product over a large face.
 The multipliers and the gradient are consistent between any two stages.
+Symbols:
+
+==========  ===========================================================
+symbol      here
+==========  ===========================================================
+Q, y, C, a  ``qp.Q``, ``qp.y``, ``qp.C``, ``qp.a``, by slot
+Q a - 1     ``g``, the gradient
+F           ``free``, its first ``scalars.n_free`` entries
+d, Q d      ``d``, ``q``
+Q y_F       ``qy``, with weights
+p_i         ``p``; ``py`` is p_i y_i
+beta        ``scalars.beta``, the multiplier of the equality constraint
+==========  ===========================================================
 """
 
 from __future__ import annotations

@@ -11,6 +11,17 @@ variable) takes a step of its own and enters the face.
 Indefinite kernels are allowed. Where a pivot is not positive, the factor gives a direction along which the
 objective is linear or convex. It is followed to a bound if it ascends; otherwise its variable stays fixed.
 Every step increases the objective, so the method ends; a limit on the rounds guards against rounding.
+Symbols:
+
+===============  ===============================================================
+symbol           here
+===============  ===============================================================
+K, low, high, d  ``qp.K``, ``qp.low``, ``qp.high``, ``qp.d``, by variable
+g                ``qp.g``: at first the g of the formula, then g - K d
+F                ``face``, its first ``count`` entries
+L                ``factor``, by place in F: the Cholesky factor
+p                ``p``, the direction by variable; ``v`` and ``z`` by place in F
+===============  ===============================================================
 """
 
 from __future__ import annotations

@@ -15,6 +15,17 @@ ends at once with status ``memory_limit``. A few thousand examples reach that li
 
 With every pair within eps of its condition, the duality gap is at most ``eps n C``, which the certificate
 checks.
+Symbols:
+
+===========  =============================================================================
+paper        here
+===========  =============================================================================
+(i, j) in P  ``higher``, ``lower``, one entry a pair
+m            ``pairs.number``
+x_i - x_j    a row of ``pairs.problem.X``, up to its sign
+C / m        ``C`` in ``_build``, see :func:`multiplier_limits`: the paper's C is n C here
+w, xi_ij     those of ``inner``, the run on the differences
+===========  =============================================================================
 """
 
 from __future__ import annotations
