@@ -92,9 +92,9 @@ def read_run(folder: Path, papers: Iterable[str], *, estimates: bool = True) -> 
 
     Without ``estimates``, fits and ratios are not read.
     """
-    wanted = list(papers)
+    named = list(papers)
     found = papers_in(folder)
-    present = [paper for paper in wanted if paper in found]
+    present = [paper for paper in named if paper in found]
     places = [folder / paper for paper in present]
     names = ("fits", "ratios") if estimates else ()
     files = {name: _files(places, f"{name}.csv") for name in (*names, "claims")}
@@ -125,7 +125,7 @@ def read_run(folder: Path, papers: Iterable[str], *, estimates: bool = True) -> 
         scales |= dict.fromkeys(run.fields.get("scale", "") for run in runs.runs)
     lacking += [f"{paper}: no measurements" for paper in present if paper not in measurements]
     lacking += [f"{paper}: no verdicts" for paper in present if paper not in claims]
-    lacking += [f"{paper}: nothing" for paper in wanted if paper not in present]
+    lacking += [f"{paper}: nothing" for paper in named if paper not in present]
     return ComparedRun(
         folder=folder,
         scale=" and ".join(filter(None, scales)),

@@ -53,7 +53,7 @@ class DeviationSettings(FileSection):
 _Solvers = Annotated[dict[Name, str], _SOME]
 
 # Kind -> its settings: name, type, and a default if it is optional.
-_KINDS: Mapping[str, Sequence[tuple[str, Any] | tuple[str, Any, Any]]] = {
+_SETTINGS: Mapping[str, Sequence[tuple[str, Any] | tuple[str, Any, Any]]] = {
     "contenders": [("axes", Names, ()), ("baseline", Name, "")],
     "deviations": [("deviations", Annotated[list[DeviationSettings], _SOME])],
     "problems": [("table", Name), ("contender", Name)],
@@ -94,5 +94,5 @@ _KINDS: Mapping[str, Sequence[tuple[str, Any] | tuple[str, Any, Any]]] = {
 @cache
 def settings_of(kind: str) -> type[Struct]:
     """Return the type of an artefact's entry of a kind: the settings of all kinds, and its own."""
-    fields = _KINDS.get(kind, ())
+    fields = _SETTINGS.get(kind, ())
     return defstruct(kind, fields, bases=(ArtefactSettings,), kw_only=True, forbid_unknown_fields=True)

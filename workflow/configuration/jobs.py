@@ -179,8 +179,8 @@ def job(config: Config, experiment: Experiment, name: str) -> Job:
 
 
 def _instances_of(experiment: Experiment, n: int, seeds: tuple[int | None, ...]) -> tuple[Instance, ...]:
-    wanted = {point for each in experiment.contenders.values() for point in experiment.points_of(each)}
-    points = [point for point in (*experiment.points, None) if point in wanted]
+    measured = {point for each in experiment.contenders.values() for point in experiment.points_of(each)}
+    points = [point for point in (*experiment.points, None) if point in measured]
     return tuple(Instance(experiment, n, seed, point) for point in points for seed in seeds)
 
 

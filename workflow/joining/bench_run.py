@@ -132,25 +132,25 @@ def _name_of(solver: Callable[..., Any]) -> str:
     return f"{module}:{name}"
 
 
-def run_bench(wanted: Bench, folder: Path, arrays: Mapping[Path, tuple[Any, Any]]) -> BenchFiles:
+def run_bench(settings: Bench, folder: Path, arrays: Mapping[Path, tuple[Any, Any]]) -> BenchFiles:
     """Check and measure a bench, and make its tables and figures; an invalid setting raises a StepError.
 
     It waits until no other bench uses the folder, then writes the files of ``arrays``, and goes on.
     """
-    bench_settings.check_values(wanted)
+    bench_settings.check_values(settings)
     # Their errors come before anything is read.
-    bench_settings.check_own_solvers(wanted)
-    _hand_on_modules(wanted.solvers)
-    contenders = bench_settings.contenders_of(wanted)
-    bench_settings.baseline_of(wanted, contenders)
-    bench_settings.check_data(wanted, arrays)
+    bench_settings.check_own_solvers(settings)
+    _hand_on_modules(settings.solvers)
+    contenders = bench_settings.contenders_of(settings)
+    bench_settings.baseline_of(settings, contenders)
+    bench_settings.check_data(settings, arrays)
     with lock(folder / ".run.lock", partial(_say_waiting, folder)):
-        bench_folder.refuse_other_data(folder, wanted.data)  # of the bench that this one waited for
+        bench_folder.refuse_other_data(folder, settings.data)  # of the bench that this one waited for
         for file, (X, y) in arrays.items():
             with atomic_path(file) as temporary:
                 write_npz(temporary, X, y)
-        data = bench_settings.read_data(wanted, folder)
-        labels = bench_settings.write_configuration(wanted, data, folder)
+        data = bench_settings.read_data(settings, folder)
+        labels = bench_settings.write_configuration(settings, data, folder)
         config = load_config({}, folder / "config")
         register(config)
         check_own_data_sets(config)
@@ -161,9 +161,9 @@ def run_bench(wanted: Bench, folder: Path, arrays: Mapping[Path, tuple[Any, Any]
                 say(f"{each.name}: no accuracy: test set: {each.untested}")
         if dense := [label for label in contenders if label not in labels]:
             say(f"left out: {', '.join(dense)}; as dense rows, the examples would take more than 1 GiB")
-        if absent := bench_settings.absent(wanted):
+        if absent := bench_settings.absent(settings):
             say(absent)
-        _measure(config, folder, wanted.again)
+        _measure(config, folder, settings.again)
         files = _show(config, folder)
         return BenchFiles(files, {**failures(config, config.experiments), **_nothing_solved(config)})
 

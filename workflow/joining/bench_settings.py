@@ -416,8 +416,8 @@ def _peers(bench: Bench) -> dict[str, dict[str, Any]]:
 def absent(bench: Bench) -> str:
     """Return a line on the solvers that would take part but are not installed; "" if there are none."""
     known = [name for name in bench.solvers if name in SOLVERS]
-    wanted = known or [str(entry["solver"]) for entry in _peers(bench).values()]
-    missing = {name: SOLVERS[name].package for name in wanted if SOLVERS[name].version is None}
+    names = known or [str(entry["solver"]) for entry in _peers(bench).values()]
+    missing = {name: SOLVERS[name].package for name in names if SOLVERS[name].version is None}
     if not missing:
         return ""
     how = as_called(f"`./run pip install {' '.join(dict.fromkeys(missing.values()))}`")

@@ -242,8 +242,8 @@ def compare(
                 found.faults.append(said)
             elif present not in HELD or (present == STAND_IN and verdicts[name] != STAND_IN):
                 missing.append(said)
-    wanted = [row for row in reference["rows"] if row["paper"] in papers]
-    absent = _compare_rows(wanted, current["rows"], found, whole)
+    expected = [row for row in reference["rows"] if row["paper"] in papers]
+    absent = _compare_rows(expected, current["rows"], found, whole)
     if absent:
         were = "was" if len(absent) == 1 else "were"
         missing.append(

@@ -148,10 +148,10 @@ class Forecast:
             if any(experiment.harder(place, other) for other in (*self._stopped[key], *late)):
                 continue
             each = self.seconds(experiment, contender, place[0])
-            wanted = experiment.repeats
+            repeats = experiment.repeats
             if experiment.repeat_budget is not None and each > 0:
-                wanted = min(wanted, max(1, math.ceil(experiment.repeat_budget / each)))
-            more = max(0, wanted * len(experiment.seeds_of(contender)) - self._made[key][place])
+                repeats = min(repeats, max(1, math.ceil(experiment.repeat_budget / each)))
+            more = max(0, repeats * len(experiment.seeds_of(contender)) - self._made[key][place])
             runs += more
             seconds += more * each
             if more and contender.time_limit is not None and each >= contender.time_limit:

@@ -53,7 +53,7 @@ _TYPES: Mapping[str, Any] = {
 """Type of each field of a line that the site uses."""
 
 _OTHER = ("peak_memory_bytes", "noise.frequency_mhz")
-_KINDS = {name: FORM.kind_of(name) for name in _TYPES} | dict.fromkeys(_OTHER, field_types.number)
+_FIELD_KINDS = {name: FORM.kind_of(name) for name in _TYPES} | dict.fromkeys(_OTHER, field_types.number)
 """Kinds of these fields, with the numbers that are any text in `FORM`."""
 
 
@@ -144,7 +144,7 @@ def _record(line: Mapping[str, Any], text: str, place: str) -> Record:
         value = nested(line, name)
         if not isinstance(value, type_):
             raise StepError(f"{place}: {name} is {value!r}")
-        if isinstance(value, str | float | int) and (kind := _KINDS[name]):
+        if isinstance(value, str | float | int) and (kind := _FIELD_KINDS[name]):
             try:
                 field_types.check(name, str(value), kind)
             except ValueError as error:

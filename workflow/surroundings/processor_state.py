@@ -107,18 +107,18 @@ def processor_state() -> ProcessorState:
     return ProcessorState()
 
 
-def pin_processor(wanted: bool | Sequence[int], slot: int, jobs: int) -> None:
-    """Pin this process, and those that it starts, to one processor; without ``wanted`` do nothing.
+def pin_processor(pin: bool | Sequence[int], slot: int, jobs: int) -> None:
+    """Pin this process, and those that it starts, to one processor; without ``pin`` do nothing.
 
-    ``wanted`` lists processors, one for each of ``jobs`` timed jobs that run side by side, or is True: any
+    ``pin`` lists processors, one for each of ``jobs`` timed jobs that run side by side, or is True: any
     that this process may use. ``slot`` is this job's place among them.
     """
-    if wanted is False:
+    if pin is False:
         return
     if not hasattr(os, "sched_setaffinity"):
         raise StepError("pin: this system cannot pin a process to a processor; set pin to false")
     allowed = os.sched_getaffinity(0)
-    processors = processor_state().processors(allowed) if wanted is True else list(wanted)
+    processors = processor_state().processors(allowed) if pin is True else list(pin)
     if lacking := sorted(set(processors) - allowed):
         usable = ", ".join(map(str, sorted(allowed)))
         raise StepError(f"pin: processor {lacking[0]} cannot be used here; those that can are {usable}")

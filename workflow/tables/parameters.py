@@ -99,9 +99,9 @@ def _cache(results: Results, experiment: Experiment) -> str:
 
 def _zeros(config: Config, experiment: Experiment, row: SizeRow) -> Cell:
     """Return the percentage of zeros in the inputs; a dash with the reason if the data are unavailable."""
-    wanted = next(known for known in jobs.instances(experiment) if known.n == row.n)
+    instance = next(known for known in jobs.instances(experiment) if known.n == row.n)
     try:
-        X = load_instance(config, wanted).X
+        X = load_instance(config, instance).X
     except NotAvailable as error:
         return missing(f"not run: {error}", DASH)
     stored = int(np.count_nonzero(X)) if isinstance(X, np.ndarray) else X.nnz

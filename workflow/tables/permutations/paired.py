@@ -115,9 +115,9 @@ def _row(
         cells[f"{contenders[0]}_seconds"] = missing(reason)
         cells[f"{contenders[0]}_iterations"] = missing(reason)
         return cells
-    wanted = len(results.experiment(problem.name).seeds)
+    permutations = len(results.experiment(problem.name).seeds)
     made, timed = len(pairing.first), len(families["seconds"].pairings[place].first)
-    fewer = [f"of {wanted}"] if made < wanted else []
+    fewer = [f"of {permutations}"] if made < permutations else []
     fewer += [f"{timed} for seconds"] if timed < made else []
     cells["pairs"] = Cell(made, f"{made:,}", detail=", ".join(fewer))
     cells["pairs_timed"] = count(timed)
