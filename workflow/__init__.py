@@ -13,6 +13,7 @@ configuration/  what a run measures: read, merged, validated; its jobs and paths
 journal/        the records of runs
 surroundings/   memory that a run takes, and what may disturb its seconds: load, processor, machine
 measurement/    one contender on one problem
+result_files/   the files of a run's results: the columns, and their valid contents
 analysis/       from records to estimates with intervals
 judgement/      claims, verdicts, and the comparison with a reference run
 tables/         one module per kind of table

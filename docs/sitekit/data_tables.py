@@ -7,7 +7,7 @@ import html
 import pandas as pd
 import pyarrow.parquet as pq
 from svmrepro import datasets
-from svmrepro.workflow.analysis.measurement_columns import FIELDS
+from svmrepro.workflow.result_files.measurement_columns import FIELDS
 
 from sitekit.site_links import TextError, Texts
 

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support import PROJECT, rows_of, write_rows
-from svmrepro.workflow.analysis import parquet, tidy
-from svmrepro.workflow.analysis.measurement_columns import field_of
+from svmrepro.workflow.analysis import tidy
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.configuration.jobs import Instance
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.locks import lock
+from svmrepro.workflow.result_files import parquet
+from svmrepro.workflow.result_files.measurement_columns import field_of
 from svmrepro.workflow.steps import remake
 
 COMMITTED = sorted((PROJECT / "results" / "reference").glob("*/*/measurements.parquet"))

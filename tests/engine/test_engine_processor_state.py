@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from engine_support import journal, measure, prepare, refusal, rows, solver, tiny
 from svmrepro.solvers.compilation.processor import processors
-from svmrepro.workflow.analysis.measurement_columns import field_of
 from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.result_files.measurement_columns import field_of
 from svmrepro.workflow.surroundings.flagged_runs import flag_reasons
 from svmrepro.workflow.surroundings.instructions import Instructions
 from svmrepro.workflow.surroundings.processor_state import ProcessorState, pin_processor

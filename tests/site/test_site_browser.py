@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 from report_browser import Watched, chromium
 from site_support import EXPERIMENT, PAPER
 from support import PROJECT
-from svmrepro.workflow.analysis.parquet import read_parquet, write_parquet
 from svmrepro.workflow.analysis.tidy import to_csv
+from svmrepro.workflow.result_files.parquet import read_parquet, write_parquet
 from svmrepro.workflow.site.pages import write_site
 
 # A page that a click opens may not be drawn yet, and a busy machine takes its time.

@@ -18,7 +18,6 @@ from site_support import EXPERIMENT, PAPER, figure, lines, map_figure, noted_fig
 from support import PROJECT, rows_of, write_rows
 from svmrepro.workflow import archives
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS
-from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import flatten, to_csv
 from svmrepro.workflow.commands.main import main
 from svmrepro.workflow.configuration import load_config, paths
@@ -26,6 +25,7 @@ from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.drawn_data import to_json
 from svmrepro.workflow.graph.plan import Plan
 from svmrepro.workflow.journal.journal_line import dump_lines
+from svmrepro.workflow.result_files.parquet import write_parquet
 from svmrepro.workflow.site.pages import templates, write_site
 from svmrepro.workflow.site.records import columns, packed_records, run_records, script
 from svmrepro.workflow.site.run_folders import expand, unfinished

@@ -21,13 +21,13 @@ from dataclasses import astuple
 from itertools import combinations, product
 from pathlib import Path
 
-from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.run_pairs import pairs, processes, ratio_series
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK, Runs
 from svmrepro.workflow.configuration.model import Experiment
+from svmrepro.workflow.result_files import field_types
+from svmrepro.workflow.result_files.field_types import FieldType, Kind
+from svmrepro.workflow.result_files.result_rows import read_rows
 from svmrepro.workflow.statistics import (
     Fit,
     Interval,

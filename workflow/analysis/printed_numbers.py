@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.analysis.result_rows import read_rows
+from svmrepro.workflow.result_files import field_types
+from svmrepro.workflow.result_files.field_types import FieldType, Kind
+from svmrepro.workflow.result_files.result_rows import read_rows
 
 TIMINGS, SCALING, SPARSE, FACTS = "timings", "scaling", "sparse_vs_dense", "facts"
 ALIASES, OPTIMA = "aliases", "optima"

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.json import Decoder
-from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import FieldType, Kind
-from svmrepro.workflow.analysis.result_rows import every, read_rows
 from svmrepro.workflow.analysis.runs import IDENTITY, MeasuredRun, Runs
 from svmrepro.workflow.journal.journal_line import MOST_COUNTED, STATUSES
+from svmrepro.workflow.result_files import field_types
+from svmrepro.workflow.result_files.field_types import FieldType, Kind
+from svmrepro.workflow.result_files.result_rows import every, read_rows
 
 _MOST_BINS = 200  # of histograms; there are far fewer
 _Amount = Annotated[float, Meta(ge=0, le=field_types.MOST)]

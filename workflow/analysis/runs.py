@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.journal.journal_line import DID_NOT_STOP, OPTIMAL, OWN_LIMIT, STOPPED
 from svmrepro.workflow.number_text import separated
+from svmrepro.workflow.result_files import field_types
 from svmrepro.workflow.statistics import Interval, median_interval
 
 CPU, WORK, WALL = "cpu_seconds", "work", "wall_seconds"

@@ -11,11 +11,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.analysis.field_types import told
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.runs import IDENTITY
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.journal.journal_line import read_lines
+from svmrepro.workflow.result_files.field_types import told
+from svmrepro.workflow.result_files.result_rows import read_rows
 
 LEADING = (
     "paper", "experiment", "dataset", "n", "n_paper", "contender", "seed", "repeat", "status", "reason",

@@ -14,12 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-from svmrepro.workflow.analysis.measurement_columns import LABELS
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.runs import CPU, WORK
 from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.figures.style import GHOST, LOOKS, PAGE, Look, bar, entry, new_figure, stripes
 from svmrepro.workflow.number_text import significant
+from svmrepro.workflow.result_files.measurement_columns import LABELS
 from svmrepro.workflow.statistics import median_interval
 
 COUNT_MARKS = {"iterations": 0.25, "kernel_evaluations": 0.0, WORK: -0.25}

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from svmrepro.workflow.analysis.measurement_columns import LABELS, MACHINE_IDENTITY, machine_label
 from svmrepro.workflow.analysis.results import short_commit
 from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WORK
 from svmrepro.workflow.comparison.compared_run import ComparedRun
@@ -30,6 +29,7 @@ from svmrepro.workflow.comparison.paired_runs import (
 )
 from svmrepro.workflow.judgement.claims import SCALES_WITHOUT_CLOCK
 from svmrepro.workflow.number_text import plural, significant
+from svmrepro.workflow.result_files.measurement_columns import LABELS, MACHINE_IDENTITY, machine_label
 from svmrepro.workflow.statistics import Fit, Interval
 from svmrepro.workflow.tables.claims import MARKS
 from svmrepro.workflow.tables.layout.cells import BLANK, DASH, Cell, count, estimate, exponent, missing, prose

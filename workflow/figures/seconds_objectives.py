@@ -14,7 +14,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.results import Results, display_name
 from svmrepro.workflow.analysis.runs import CPU, Group, MeasuredRun
 from svmrepro.workflow.configuration.model import Artefact, Experiment
@@ -22,6 +21,7 @@ from svmrepro.workflow.figures import style
 from svmrepro.workflow.figures.axes import loglog_axes, powers_of_ten
 from svmrepro.workflow.figures.seconds_ratios import looks_of, mark_of
 from svmrepro.workflow.figures.style import Look
+from svmrepro.workflow.result_files import field_types
 
 LEAST = 1e-12
 """Smallest distance that is drawn: below it rounding decides."""

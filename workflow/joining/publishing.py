@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from svmrepro.workflow.analysis import sources
-from svmrepro.workflow.analysis.parquet import typed
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.analysis.runs import Runs
 from svmrepro.workflow.configuration import Config, as_called, load_config, paths, scale_option
@@ -22,6 +20,8 @@ from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.judgement.claims import read_verdicts
 from svmrepro.workflow.judgement.reference_check import about, machine_identity, machine_records
 from svmrepro.workflow.locks import lock
+from svmrepro.workflow.result_files import sources
+from svmrepro.workflow.result_files.parquet import typed
 from svmrepro.workflow.site.run_folders import shown_papers
 from svmrepro.workflow.steps import crate
 

@@ -26,15 +26,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import structs
 from svmrepro.datasets.input_checks import did_you_mean
-from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import FieldType, Kind
 from svmrepro.workflow.analysis.paired_contenders import COUNTS
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.configuration.model import Config
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.configuration.typed_data import typed
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES, SUPPORT_VECTORS, needs_clock
+from svmrepro.workflow.result_files import field_types
+from svmrepro.workflow.result_files.field_types import FieldType, Kind
+from svmrepro.workflow.result_files.result_rows import read_rows
 
 HOLDS, FAILS, UNDECIDED, UNMEASURED = "holds", "does not hold", "not decided", "not measured here"
 STAND_IN, STAND_IN_FAILS = "holds on a stand-in", "does not hold on a stand-in"

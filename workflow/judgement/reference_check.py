@@ -21,11 +21,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from svmrepro.workflow.analysis.measurement_columns import MACHINE_IDENTITY
 from svmrepro.workflow.analysis.runs import LOWER_BOUNDS, UNREPORTED, WORK_TERMS, MeasuredRun, Runs
 from svmrepro.workflow.journal.journal_line import LIMITS, OPTIMAL
 from svmrepro.workflow.judgement.claims import FAILS, HELD, STAND_IN, STAND_IN_FAILS, TOO_SMALL, UNDECIDED
 from svmrepro.workflow.number_text import plural
+from svmrepro.workflow.result_files.measurement_columns import MACHINE_IDENTITY
 
 TOLERANCE = 0.02
 """Relative difference allowed between different machines."""

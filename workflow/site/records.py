@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from svmrepro.workflow.analysis import field_types
 from svmrepro.workflow.analysis.curves import AXES
-from svmrepro.workflow.analysis.measurement_columns import LABELS
 from svmrepro.workflow.analysis.results import display_name
 from svmrepro.workflow.analysis.run_files import FORM
 from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
@@ -24,6 +22,8 @@ from svmrepro.workflow.configuration.typed_data import T
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.figures.style import contender_looks
 from svmrepro.workflow.number_text import separated
+from svmrepro.workflow.result_files import field_types
+from svmrepro.workflow.result_files.measurement_columns import LABELS
 
 IDENTITY = ("run_id", "row", "contender", "seed", "point", "repeat")
 """Fields that identify a line of the journal."""
@@ -109,7 +109,7 @@ def packed_records(folder: Path, paper: str) -> dict[str, list[Record]]:
     found: defaultdict[str, list[Record]] = defaultdict(list)
     if not path.is_file():
         return found
-    from svmrepro.workflow.analysis.parquet import read_table  # heavy, and needed for such folders only
+    from svmrepro.workflow.result_files.parquet import read_table  # heavy, and needed for such folders only
 
     for row, fields in enumerate(read_table(path).to_pylist(), 1):
         try:

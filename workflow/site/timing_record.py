@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from svmrepro.workflow.analysis.measurement_columns import machine_label
 from svmrepro.workflow.number_text import plural
+from svmrepro.workflow.result_files.measurement_columns import machine_label
 from svmrepro.workflow.site.records import Record, nested
 from svmrepro.workflow.surroundings.flagged_runs import STEAL
 

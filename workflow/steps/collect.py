@@ -5,11 +5,11 @@ python -m svmrepro.workflow.steps.collect --config CONFIG --paper PAPER
 
 from __future__ import annotations
 
-from svmrepro.workflow.analysis import sources
-from svmrepro.workflow.analysis.parquet import write_parquet
 from svmrepro.workflow.analysis.tidy import join
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_path, atomic_write
+from svmrepro.workflow.result_files import sources
+from svmrepro.workflow.result_files.parquet import write_parquet
 from svmrepro.workflow.steps._command_line import run_step
 
 

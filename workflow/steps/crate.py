@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 from svmrepro.datasets.registry import registry
-from svmrepro.workflow.analysis.measurement_columns import LICENCE
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.number_text import plural
+from svmrepro.workflow.result_files.measurement_columns import LICENCE
 
 METADATA = "ro-crate-metadata.json"
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"

@@ -9,11 +9,11 @@ import os
 from collections.abc import Sequence
 
 from svmrepro.workflow import fingerprints
-from svmrepro.workflow.analysis import sources
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import builder_of
 from svmrepro.workflow.figures.style import styled, write
+from svmrepro.workflow.result_files import sources
 from svmrepro.workflow.steps._command_line import run_step
 
 

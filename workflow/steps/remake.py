@@ -11,7 +11,6 @@ from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.run_files import FORM, REQUIRED
 from svmrepro.workflow.analysis.tidy import flatten, join_pieces
 from svmrepro.workflow.configuration import Config, Experiment, load_config, paths
@@ -22,6 +21,7 @@ from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.journal.journal_line import shown
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.number_text import plural
+from svmrepro.workflow.result_files.result_rows import read_rows
 from svmrepro.workflow.steps import analyse, check, collect, plot, tabulate
 from svmrepro.workflow.steps.crate import MEASUREMENTS
 

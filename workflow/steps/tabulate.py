@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmrepro.workflow.analysis import sources
 from svmrepro.workflow.analysis.results import load
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.configuration.artefact_kinds import builder_of
 from svmrepro.workflow.files import atomic_write
+from svmrepro.workflow.result_files import sources
 from svmrepro.workflow.steps._command_line import run_step
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_json, to_markdown
 

@@ -32,8 +32,8 @@ class Meter:
         Processor seconds used by other processes, per second of wall time. Child processes that have ended
         are not others.
     noise
-        State of the processor at the end, limits on this process, and what was lost to them; see
-        `svmrepro.workflow.analysis.measurement_columns`. ``instructions`` is counted if a counter is given.
+        State of the processor at the end, limits on this process, and what was lost to them; the columns are
+        described in `result_files.measurement_columns`. ``instructions`` is counted if a counter is given.
     """
 
     def __init__(self, instructions: Instructions | None = None) -> None:

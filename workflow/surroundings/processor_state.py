@@ -38,7 +38,7 @@ class ProcessorState:
         """Return the state of a processor, by default the one that this thread runs on, and the limits.
 
         It takes a fraction of a millisecond. The keys and their units are described in
-        `svmrepro.workflow.analysis.measurement_columns`.
+        `svmrepro.workflow.result_files.measurement_columns`.
         """
         cpu = _current_cpu() if cpu is None else cpu
         return {

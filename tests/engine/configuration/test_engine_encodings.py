@@ -6,10 +6,10 @@ from engine_solvers import quick
 from engine_support import EXPERIMENT, measure, prepare, rows, solver, the_experiment
 from svmrepro import datasets
 from svmrepro.solvers import Kernel, Problem
-from svmrepro.workflow.analysis.result_rows import read_rows
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import paths
 from svmrepro.workflow.judgement import reference_check
+from svmrepro.workflow.result_files.result_rows import read_rows
 from svmrepro.workflow.steps import analyse
 
 QUICK, HOT = solver("quick"), solver("quick", encoding="one-hot")

@@ -9,9 +9,9 @@ from itertools import compress
 from pathlib import Path
 from typing import TextIO
 
-from svmrepro.workflow.analysis import field_types
-from svmrepro.workflow.analysis.field_types import FieldType
 from svmrepro.workflow.errors import StepError, reading_table
+from svmrepro.workflow.result_files import field_types
+from svmrepro.workflow.result_files.field_types import FieldType
 
 csv.field_size_limit(1 << 28)  # a field holds what a solver reported, such as the cells of a grid
 
@@ -24,7 +24,7 @@ def every(column: str) -> bool:
 def _opened(path: Path, wanted: Callable[[str], bool]) -> TextIO:
     if path.suffix != ".parquet":
         return path.open(newline="", encoding="utf-8-sig")  # also as Excel writes it
-    from svmrepro.workflow.analysis.parquet import read_parquet  # it loads pandas
+    from svmrepro.workflow.result_files.parquet import read_parquet  # it loads pandas
 
     return io.StringIO(read_parquet(path, wanted))
 

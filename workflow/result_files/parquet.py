@@ -1,7 +1,7 @@
 """Result tables with typed columns, written as Parquet beside the CSV.
 
-The file's own schema tells the meaning and the unit of each column, from
-`svmrepro.workflow.analysis.measurement_columns`, and the licence, as metadata of fields and of the schema.
+The file's own schema tells the meaning and the unit of each column, from `measurement_columns`, and the
+licence, as metadata of fields and of the schema.
 
 Only steps that write or read such files import this module. Importing pandas takes half a second, which every
 step that makes a table or figure would otherwise pay.
@@ -17,8 +17,8 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from svmrepro.workflow.analysis.measurement_columns import FLOAT, INTEGER, LICENCE, TEXT, field_of
 from svmrepro.workflow.errors import StepError, one_line
+from svmrepro.workflow.result_files.measurement_columns import FLOAT, INTEGER, LICENCE, TEXT, field_of
 
 MOST_ROWS = 1_000_000
 """Largest number of rows that is read: a few bytes can stand for a thousand million equal ones."""
