@@ -125,6 +125,22 @@ def test_the_containers_have_one_base_pinned_by_its_digest():
     assert len(dockerfile) == 1 and dockerfile == apptainer
 
 
+def test_the_containers_are_made_by_the_same_commands():
+    files = [PROJECT / "containers" / name for name in ("Dockerfile", "svmrepro.def")]
+    dockerfile, apptainer = (re.findall(r"\./run \w+[^&\\\n]*\b", each.read_text("utf-8")) for each in files)
+    # The first run in an image finds everything compiled.
+    assert dockerfile == apptainer and "./run bench" in dockerfile
+
+
+def test_no_history_and_no_token_is_published():
+    ignored = (PROJECT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    recipe = (PROJECT / "containers" / "svmrepro.def").read_text(encoding="utf-8")
+    assert ".git" in ignored and re.search(r"^ *rm -rf .*\.git\b", recipe, re.MULTILINE)
+    steps = [step for job in JOBS.values() for step in job["steps"]]
+    checkouts = [step["with"] for step in steps if "actions/checkout" in step.get("uses", "")]
+    assert checkouts and not any(each["persist-credentials"] for each in checkouts)
+
+
 def test_a_system_without_a_browser_and_without_apt_is_told(tmp_path):
     (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
     ended = ran(shutil.which("bash"), PROJECT / ".ci" / "run", env={"PATH": str(tmp_path)})
