@@ -12,7 +12,7 @@ from snakemake.sourcecache import GithubFile
 from support import ran
 from svmrepro.workflow import from_source
 from svmrepro.workflow.configuration import ROOT
-from svmrepro.workflow.graph.plan import layers_of, makes_files
+from svmrepro.workflow.graph.snakemake_settings import layers_of, makes_files
 
 #: Runs Snakemake as if the package were not installed.
 WITHOUT = """

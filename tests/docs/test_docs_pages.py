@@ -12,7 +12,7 @@ from docs_support import PROJECT, Tree, blocks, run, text_of, the_block
 from svmrepro import datasets
 from svmrepro.workflow.commands import COMMANDS as SUBCOMMANDS
 from svmrepro.workflow.configuration import load_config
-from svmrepro.workflow.graph.plan import RULES
+from svmrepro.workflow.graph.targets import RULES
 from svmrepro.workflow.running.selection import selected
 
 PAGES = sorted(

@@ -1,4 +1,4 @@
-"""What the Snakefile asks at parse time, and the targets that a command line names.
+"""What the Snakefile asks at parse time.
 
 It also writes the configuration that the steps read, locks the results folder, and unpacks the archive of
 a run to compare with.
@@ -22,16 +22,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.archives import run_folder
 from svmrepro.workflow.configuration import (
     ROOT,
     Artefact,
     Config,
-    config_dir,
     dump_config,
-    home,
     load_config,
     merged,
     paths,
@@ -41,20 +38,12 @@ from svmrepro.workflow.configuration.jobs import Job, jobs
 from svmrepro.workflow.configuration.model import Layer
 from svmrepro.workflow.configuration.needs import combinations, data_sets
 from svmrepro.workflow.configuration.of_folder import RUNS
-from svmrepro.workflow.configuration.plain_yaml import apart
 from svmrepro.workflow.errors import StepError, cause
 from svmrepro.workflow.files import atomic_write, check_writable
 from svmrepro.workflow.fingerprints import digest
+from svmrepro.workflow.graph.targets import RULES
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
-
-#: Names of rules, reserved: no experiment or artefact may use them.
-RULES = frozenset(
-    name
-    for pattern in ("workflow/Snakefile", "workflow/rules/*.smk")
-    for file in ROOT.glob(pattern)
-    for name in re.findall(r"^rule (\w+):", file.read_text(encoding="utf-8"), re.MULTILINE)
-)
 
 
 class Plan:
@@ -404,73 +393,6 @@ class Plan:
         for form in ("table", "figure"):
             found += [self.maker(paper, artefacts) for paper, artefacts in self.artefacts(form)]
         return found
-
-    def check_target(self, name: str, commands: Iterable[str] = ()) -> None:
-        """Raise a StepError if a target is neither a name that can be requested nor a path.
-
-        The error may suggest one of the other ``commands``.
-        """
-        if name == "reference" and home() != ROOT:
-            raise StepError("reference: needs a clone of the repository, whose reference it replaces")
-        if name == "compare":
-            paths.against(self.config)
-        if is_file_name(name) or name in self.targets():
-            return
-        for paper in self.config.papers.values():
-            if name in paper.left_out:
-                raise StepError(
-                    f"{name}: this experiment of {paper.name} is not part of the {self.config.scale} scale"
-                )
-        papers = [path.stem for path in (config_dir() / "experiments").glob("*.yaml")]
-        known = [*self.targets(), *papers, *commands]
-        raise StepError(f"there is no target {name!r}{did_you_mean(name, known)}")
-
-
-def is_file_name(target: str) -> bool:
-    """Tell whether a target is meant as a file: it has a folder or an ending, which no rule has."""
-    return "/" in target or bool(Path(target).suffix)
-
-
-#: Snakemake options that only print or inspect something and run no jobs.
-_TELLING = re.compile(
-    "archive|cleanup_metadata|containerize|d3dag|dag|detailed_summary|dryrun|filegraph|generate_unit_tests"
-    "|lint|list_.*|print_compilation|report|rulegraph|summary|unlock"
-)
-
-
-def makes_files(arguments: Sequence[str]) -> bool:
-    """Tell whether a Snakemake command, given by arguments that Snakemake has accepted, runs jobs.
-
-    A dry run, a listing, a graph or a report alone does not.
-    """
-    from snakemake.cli import get_argument_parser
-
-    parsed, _ = get_argument_parser().parse_known_args(list(arguments))
-    given = vars(parsed)
-    if given["report_after_run"]:
-        del given["report"]
-    return not any(value and _TELLING.fullmatch(name) for name, value in given.items())
-
-
-def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[Layer]:
-    """Separate the files whose settings Snakemake has merged, so that messages name a value's file."""
-    from snakemake.common.configfile import load_configfile
-
-    layers: list[Layer] = []
-    for file in reversed(list(files)):
-        same, settings = apart(settings, load_configfile(file))
-        layers.insert(0, (os.path.relpath(file), same))
-    return [*layers, ("--config", settings)]
-
-
-def config_beside(base: Path) -> Path | None:
-    """Return the folder ``config/`` for a Snakefile in the given folder; None for the project's own.
-
-    It lies beside the Snakefile, or beside the Snakefile's folder ``workflow``, also where snakedeploy has
-    copied it.
-    """
-    places = (base / "config", base.parent / "config")
-    return next((place for place in places if (place / "experiments").is_dir()), None)
 
 
 def one_of(names: Iterable[str]) -> str:

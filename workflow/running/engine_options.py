@@ -10,7 +10,8 @@ from pathlib import Path
 
 from svmrepro.datasets.input_checks import did_you_mean
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.graph.plan import Plan, is_file_name
+from svmrepro.workflow.graph.plan import Plan
+from svmrepro.workflow.graph.targets import is_file_name
 
 #: Options that take names of rules or files.
 _RULES_OR_FILES = ("--forcerun", "--until", "--omit-from", "--prioritize")

@@ -79,7 +79,9 @@ def run(
 def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, commands: Iterable[str]) -> int:
     # Imported late: completion and help need none of it.
     from svmrepro.datasets.input_checks import closest
-    from svmrepro.workflow.graph.plan import Plan, makes_files
+    from svmrepro.workflow.graph.plan import Plan
+    from svmrepro.workflow.graph.snakemake_settings import makes_files
+    from svmrepro.workflow.graph.targets import check_target
     from svmrepro.workflow.running.engine_errors import explain, one_line_errors, translated
     from svmrepro.workflow.running.engine_options import check_options
     from svmrepro.workflow.running.selection import selected
@@ -114,7 +116,7 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
         if goal == "compare" and target not in plan.targets():
             hint = closest(target, plan.config.papers)
             raise StepError(f"compare: {target!r} is not a folder, an archive or a paper{hint}")
-        plan.check_target(target, commands)
+        check_target(plan, target, commands)
         if goal is not None and any(target in paper.experiments for paper in plan.config.papers.values()):
             papers = ", ".join(plan.config.papers)
             raise StepError(f"{target!r} is an experiment; {goal} takes papers: {papers}")
