@@ -47,7 +47,7 @@ def test_on_the_terminal_of_a_step(monkeypatch):
     assert late == f"{EXPERIMENT}: n = 20 one  running for 30 s, about 1 s expected; 8 runs left"
 
 
-def test_the_first_run_of_a_contender_may_be_compiling(monkeypatch):
+def test_the_first_run_on_a_problem_may_be_compiling(monkeypatch):
     config, told = prepare(), []
     monkeypatch.setattr(JobProgress, "_tick", lambda *arguments: told.append(arguments[-1]))
     instance, part = rows(config)[0], jobs.job(config, the_experiment(config), "all")

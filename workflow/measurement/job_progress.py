@@ -60,7 +60,6 @@ class JobProgress:
         self._forecast: Forecast  # set by `begin`
         self._last_plain = -PLAIN_PAUSE
         self._untold = False
-        self._begun: set[str] = set()
 
     def __enter__(self) -> JobProgress:
         return self
@@ -119,9 +118,8 @@ class JobProgress:
             return
         expected = self._forecast.seconds(instance.experiment, contender, instance.n)
         ended = threading.Event()
-        # Before a contender's first run in a process, its code is loaded or compiled.
-        doing = "running" if contender.label in self._begun else "compiling or running"
-        self._begun.add(contender.label)
+        # Before its first run on a problem, a contender loads its code, or compiles it.
+        doing = "running" if repeat else "compiling or running"
         ticker = threading.Thread(target=self._tick, args=(what, expected, ended, doing), daemon=True)
         if self._terminal:
             text = f"{self.name}: {what}  measuring, {_about(expected)}; {self._left()}"
