@@ -109,9 +109,7 @@ class JobProgress:
         point = "" if instance.point is None else f"{instance.experiment.axis} = {instance.point:<8g} "
         what = f"n = {instance.n:<6} {point}{contender.label:<19} {which}"
         if self._send:
-            text = ", ".join(
-                filter(None, (self.name, f"n = {instance.n:,}", point.strip(), contender.label))
-            )
+            text = ", ".join(filter(None, (self.name, f"n = {instance.n:,}", point.strip(), contender.label)))
             place = (self._experiment.paper, self._experiment.name, contender.label, instance.n)
             self._send({"run": text, "place": place})
             yield lambda line: self._report(what, line)
