@@ -182,6 +182,8 @@ def test_one_or_two_figures_are_named_at_the_end_of_a_run(tmp_path, monkeypatch)
     file.touch()
     assert closing._plots(config, [config.experiment("platt1998", "noise-linear")]) == str(file)
     assert closing._plots(config, config.experiments) == "figures/smoke/<paper>/*.png"
+    of_one = [each for each in config.experiments if each.paper == "platt1998"]
+    assert closing._plots(config, of_one) == "figures/smoke/platt1998/*.png"
 
 
 def test_a_size_in_a_reason_has_separators_also_if_the_journal_has_none():

@@ -47,14 +47,30 @@ def test_on_the_terminal_of_a_step(monkeypatch):
     assert late == f"{EXPERIMENT}: n = 20 one  running for 30 s, about 1 s expected; 8 runs left"
 
 
+def test_the_first_run_on_a_problem_may_be_compiling(monkeypatch):
+    config, told = prepare(), []
+    monkeypatch.setattr(JobProgress, "_tick", lambda *arguments: told.append(arguments[-1]))
+    instance, part = rows(config)[0], jobs.job(config, the_experiment(config), "all")
+    with JobProgress(config, the_experiment(config), part, Path("log.txt"), Terminal()) as progress:
+        progress.begin()
+        for repeat in range(2):
+            with progress.run(instance, instance.experiment.contenders["one"], repeat):
+                pass
+    assert told == ["compiling or running", "running"]
+
+
 def test_in_the_line_of_a_whole_run(monkeypatch):
     clock, config = Clock(monkeypatch, run_progress), prepare()
     progress = RunProgress(SimpleNamespace(config=config), print, list, str)
     forecast = Forecast(config, [the_experiment(config)])
     progress._cost = SimpleNamespace(forecast=forecast, runs=8, jobs=3, left=lambda *_: 20.0)
+    assert progress.state() == "1 s, about 20 s left | 0/8 runs, 0/3 jobs"  # no job has begun
     progress.event(SimpleNamespace(event=SimpleNamespace(name="JOB_INFO"), jobid=1, rule_name="measure"))
-    place = ("platt1998", EXPERIMENT, "one", rows(config)[0].n)
-    progress.message({"run": "noise-linear, n = 20, one", "place": place})
+    instance, part, sent = rows(config)[0], jobs.job(config, the_experiment(config), "all"), []
+    monkeypatch.setattr(job_progress, "sender", lambda: sent.append)
+    contender = instance.experiment.contenders["one"]
+    with JobProgress(config, the_experiment(config), part) as of_job, of_job.run(instance, contender, 0):
+        progress.message(sent[-1])
     clock.now += 5
     assert (
         progress.state() == "5 s, about 20 s left | 0/8 runs, 0/3 jobs | measuring: noise-linear, n = 20, one"

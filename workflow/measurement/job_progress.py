@@ -109,14 +109,16 @@ class JobProgress:
         point = "" if instance.point is None else f"{instance.experiment.axis} = {instance.point:<8g} "
         what = f"n = {instance.n:<6} {point}{contender.label:<19} {which}"
         if self._send:
-            text = f"{self.name}, n = {instance.n:,}, {point.strip()} {contender.label}"
+            text = ", ".join(filter(None, (self.name, f"n = {instance.n:,}", point.strip(), contender.label)))
             place = (self._experiment.paper, self._experiment.name, contender.label, instance.n)
             self._send({"run": text, "place": place})
             yield lambda line: self._report(what, line)
             return
         expected = self._forecast.seconds(instance.experiment, contender, instance.n)
         ended = threading.Event()
-        ticker = threading.Thread(target=self._tick, args=(what, expected, ended), daemon=True)
+        # Before its first run on a problem, a contender loads its code, or compiles it.
+        doing = "running" if repeat else "compiling or running"
+        ticker = threading.Thread(target=self._tick, args=(what, expected, ended, doing), daemon=True)
         if self._terminal:
             text = f"{self.name}: {what}  measuring, {_about(expected)}; {self._left()}"
             self._print(text, log=False, end="")
@@ -162,18 +164,18 @@ class JobProgress:
             self._last_plain = now
             self._print(f"{self.name}: {text}; {self._left()}", log=False)
 
-    def _tick(self, what: str, expected: float, ended: threading.Event) -> None:
+    def _tick(self, what: str, expected: float, ended: threading.Event, doing: str = "running") -> None:
         """Show that a long run is alive; this takes no time from the thread whose CPU time is measured."""
         began = time.monotonic()
         while not ended.wait(TICK_TERMINAL if self._terminal else TICK_PLAIN):
-            text = f"{self.name}: {what}  {self._so_far(time.monotonic() - began, expected)}"
+            text = f"{self.name}: {what}  {self._so_far(doing, time.monotonic() - began, expected)}"
             self._print(text, log=False, end="" if self._terminal else "\n")
 
-    def _so_far(self, passed: float, expected: float) -> str:
+    def _so_far(self, doing: str, passed: float, expected: float) -> str:
         """Say how long a run has taken, and what is left; an overdue run gives no estimate."""
         if overdue(passed, expected):
             runs, _ = self._forecast.left(self._experiment)
-            return f"running for {duration(passed)}, {_about(expected)} expected; {plural(runs, 'run')} left"
+            return f"{doing} for {duration(passed)}, {_about(expected)} expected; {plural(runs, 'run')} left"
         return f"{duration(passed)} of {_about(expected)}; {self._left()}"
 
     def _left(self) -> str:

@@ -107,7 +107,8 @@ class RunProgress:
             if phase == PHASES["measure"] and (late := self._overdue(cost)):
                 about, what = "", f"{what}, for {duration(late)}"
             counts = f"{runs}{self._done:,}/{cost.jobs:,} jobs"
-            return f"{duration(time.monotonic() - self._began)}{about} | {counts} | {what}"
+            so_far = f"{duration(time.monotonic() - self._began)}{about}"
+            return " | ".join(filter(None, (so_far, counts, what)))
 
     def _overdue(self, cost: RunCost) -> float:
         """Return the seconds of the present run if it is overdue, otherwise 0."""

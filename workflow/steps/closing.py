@@ -39,7 +39,7 @@ def closing(config: Config, experiments: Sequence[Experiment] | None = None) -> 
     flagged = sum(line["flagged"] for line in lines)
     parts = [f"{count:,} {status.replace('_', ' ')}" for status, count in statuses.most_common()]
     flags = f"; {flagged:,} flagged for other load on the machine" if flagged else ""
-    tables = f"{paths.results(config)}/<paper>/*.md"
+    tables = f"{paths.results(config)}/{_paper(chosen)}/*.md"
     text = [
         f"Scale {config.scale}: {', '.join(parts)}{flags}.",
         _claims(config, chosen),
@@ -99,7 +99,13 @@ def _plots(config: Config, chosen: Sequence[Experiment]) -> str:
         and names.issuperset((paper.name, each) for each in artefact.experiments)
     ]
     few = [str(path) for path in made if path.is_file()] if len(made) <= 2 else []
-    return ", ".join(few) or f"{config.figures_dir}/{config.scale}/<paper>/*.png"
+    return ", ".join(few) or f"{config.figures_dir}/{config.scale}/{_paper(chosen)}/*.png"
+
+
+def _paper(chosen: Sequence[Experiment]) -> str:
+    """Return the folder of the chosen experiments, if they are of one paper."""
+    papers = {experiment.paper for experiment in chosen}
+    return papers.pop() if len(papers) == 1 else "<paper>"
 
 
 def _report(config: Config, chosen: Sequence[Experiment]) -> str:
