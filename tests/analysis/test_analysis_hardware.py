@@ -6,7 +6,7 @@ import pytest
 from curve_support import run
 from support import rows_of as rows
 from svmrepro.workflow.analysis.run_pairs import pairs
-from svmrepro.workflow.analysis.runs import CPU, Group
+from svmrepro.workflow.analysis.runs import CPU, Group, Runs
 from svmrepro.workflow.configuration import paths
 
 NAME = "noise-linear"
@@ -60,6 +60,13 @@ def test_sizes_on_another_node_are_in_no_exponent_and_no_ratio(tmp_path):
 def on(hardware, **fields):
     machine = {f"machine.{key}": value for key, value in hardware.items()}
     return run("one", "smo", 10, **machine, **fields)
+
+
+def test_seconds_that_are_not_flagged_decide_which_hardware_counts():
+    quiet, busy = (on(hardware, flagged=flagged) for hardware, flagged in (({}, "false"), (SLOW, "true")))
+    more = [on(SLOW, flagged="true", repeat=repeat) for repeat in range(1, 3)]
+    assert Runs([busy, *more, quiet]).timing_conditions == {"one": quiet.conditions}
+    assert Runs([on({}, flagged="true"), busy, *more]).timing_conditions == {"one": busy.conditions}
 
 
 @pytest.mark.parametrize(

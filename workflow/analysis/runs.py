@@ -337,18 +337,23 @@ class Runs:
         """Return hardware and protocol whose seconds count, for each experiment that ran under several.
 
         These are the conditions under which most of the experiment's problems were solved; ties go to those
-        with more runs, then to the first. Seconds from other hardware, or by another protocol of timing, are
-        not compared with anything, and time limits met there do not count. Counts and objectives are the same
-        everywhere.
+        with more runs that are not flagged, with more runs, and to the first. Seconds from other hardware, or
+        by another protocol of timing, are not compared with anything, and time limits met there do not count.
+        Counts and objectives are the same everywhere.
         """
-        found: dict[str, dict[Conditions, list[tuple[int, float | None]]]] = {}
+        found: dict[str, dict[Conditions, list[MeasuredRun]]] = {}
         for run in self.runs:
             if run.solved or run.status == "time_limit":
-                places = found.setdefault(run.experiment, {}).setdefault(run.conditions, [])
+                solved = found.setdefault(run.experiment, {}).setdefault(run.conditions, [])
                 if run.solved:
-                    places.append((run.n, run.point))
+                    solved.append(run)
+
+        def rank(solved: list[MeasuredRun]) -> tuple[int, int, int]:
+            problems = {(run.n, run.point) for run in solved}
+            return len(problems), sum(not run.flagged for run in solved), len(solved)
+
         return {
-            name: max(kinds, key=lambda kind: (len(set(kinds[kind])), len(kinds[kind])))
+            name: max(kinds, key=lambda kind: rank(kinds[kind]))
             for name, kinds in found.items()
             if len(kinds) > 1 and any(kinds.values())
         }
