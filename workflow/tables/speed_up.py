@@ -6,13 +6,14 @@ import statistics
 from collections.abc import Mapping
 
 from svmrepro.workflow.analysis.results import Results, display_name
-from svmrepro.workflow.analysis.runs import CPU, WALL
+from svmrepro.workflow.analysis.runs import CPU, WALL, Group
 from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import flag_notes
 
 SHARE = "info.divided_share"
+BYTES = "info.bytes_moved"
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -32,6 +33,8 @@ def build(results: Results, artefact: Artefact) -> Table:
         Column("share", "parallel fraction of the work"),
         Column("model", "each thread at its cost", group=f"modelled speed-up of {modelled} threads"),
         Column("model_once", "at the cost of one", group=f"modelled speed-up of {modelled} threads"),
+        Column("rate", "one thread", group="GB moved per second"),
+        Column("rate_modelled", f"{modelled} threads at most", group="GB moved per second"),
     ]
     rows = [
         _row(results, name, contender, modelled)
@@ -44,7 +47,9 @@ def build(results: Results, artefact: Artefact) -> Table:
         f"Model: T(p) = T(1) (1 - f + f / p) + c (p - 1) for p = {modelled} threads, with the share f of the "
         "work that is divided, as counted (of the CPU time for cutting planes), and the cost of the second "
         "thread, c = T(2) - T(1) (1 - f / 2). At the cost of one: with c in place of c (p - 1). "
-        "Processors that share their memory's bandwidth reach less.",
+        "Processors that share their memory's bandwidth reach less. The last column is what memory and "
+        "caches together would have to deliver for the larger of the two; bytes are counted as in the table "
+        "of bytes moved, as if there were no caches.",
         *flag_notes(results, artefact.experiments),
     ]
     return table_of(results, artefact, columns, rows, notes=notes)
@@ -82,7 +87,8 @@ def _row(results: Results, name: str, contender: Contender, modelled: int) -> Ma
         None,
     )
     if threads == 1 or alone is None:
-        return cells
+        rates = _rates(group)
+        return {**cells, "rate": median(rates)} if rates else cells
     ratios = results.ratio_values(name, n, alone, contender.label, WALL)
     cells["speedup"] = median(ratios, noun="pair")
     shares, one = group.values(SHARE), results.group(name, alone, n).values(WALL)
@@ -92,4 +98,15 @@ def _row(results: Results, name: str, contender: Contender, modelled: int) -> Ma
         two = statistics.median(group.values(WALL))
         grows, stays = speed_up(statistics.median(one), two, statistics.median(shares), modelled)
         cells |= {"model": number(grows, digits=2), "model_once": number(stays, digits=2)}
+        if rates := _rates(results.group(name, alone, n)):
+            cells["rate_modelled"] = number(statistics.median(rates) * max(grows, stays), digits=2)
     return {"share": BLANK, "model": BLANK, "model_once": BLANK, **cells}
+
+
+def _rates(group: Group) -> list[float]:
+    """Return the gigabytes moved per second of each run for which they are counted."""
+    return [
+        moved / seconds / 1e9
+        for run in group.timed
+        if (moved := run.number(BYTES)) and (seconds := run.number(WALL))
+    ]

@@ -20,7 +20,8 @@ FEW = {"status": "not_run", "reason": "needs 64 processors, 2 here", "cpu_second
 def runs():
     for repeat in range(3):
         common = {"repeat": repeat, "machine.cpu": "A CPU"}
-        yield run("set", "one", 4000, wall_seconds=8.0, cpu_seconds=8.0, **common)
+        moved = {"info.bytes_moved": 4e10}
+        yield run("set", "one", 4000, wall_seconds=8.0, cpu_seconds=8.0, **common, **moved)
         share = {"info.divided_share": 0.75}
         yield run("set", "two", 4000, wall_seconds=5.5, cpu_seconds=10.0, **common, **share)
         yield run("set", "peer", 4000, wall_seconds=30.0, cpu_seconds=30.0, **common)
@@ -43,6 +44,10 @@ def test_speed_ups_are_of_elapsed_seconds_over_one_thread_of_the_same_solver():
     # The second thread costs 5.5 - 8 (1 - 0.75 / 2) = 0.5 s.
     assert two["model"].value == pytest.approx(8.0 / (8.0 * (0.25 + 0.75 / 16) + 15 * 0.5))
     assert two["model_once"].value == pytest.approx(8.0 / (8.0 * (0.25 + 0.75 / 16) + 0.5))
+    assert one["rate"].value == 5.0 and two["rate_modelled"].value == pytest.approx(
+        5.0 * two["model_once"].value
+    )
+    assert "rate" not in peer and "rate_modelled" not in peer_2
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
