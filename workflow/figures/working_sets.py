@@ -53,9 +53,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
         for n in experiment.sizes
         if results.group(name, contenders[0], n).solved
     ]
-    runs = [len(pair_up(results, problem, contenders[:2], ITERATIONS).first) for problem in shown]
-    usual = [_usual([own for own in runs if own > DOTS]), _usual([own for own in runs if 0 < own <= DOTS])]
-    blocks: list[list[tuple[PermutedProblem, int, list[Means]]]] = [[], []]
+    runs = [
+        [len(pair_up(results, problem, contenders[:2], column).first) for column, *_ in SERIES]
+        for problem in shown
+    ]
+    many = _usual([made for _, made in runs if made > DOTS])
+    few = _usual([own for each in runs for own in each if 0 < own <= DOTS])
+    blocks: list[list[tuple[PermutedProblem, list[int], list[Means]]]] = [[], []]
     for problem, own in zip(shown, runs, strict=True):
         means = [relative(results, problem, contenders, column) for column, *_ in SERIES]
         blocks[0 if _are_near(means) else 1].append((problem, own, means))
@@ -66,8 +70,12 @@ def build(results: Results, artefact: Artefact) -> Figure:
     for block, rows in zip(blocks, (panels[: lines[0]], panels[lines[0] :]), strict=True):
         for axes, (problem, own, means) in zip(rows.flat, block, strict=False):
             # The legend has the usual numbers; crosses or words say that there are none.
-            said = f"n = {problem.n:,}" + ("" if own in (0, *usual) else f"\n{plural(own, 'permutation')}")
-            axes.set_title(f"{problem.title}\n{said}", loc="left", fontsize=6)
+            timed, made = own
+            said, few_timed = [problem.title, f"n = {problem.n:,}"], timed <= DOTS < made
+            if few_timed or made not in (0, many, few):
+                said.append(plural(made, "permutation"))
+            said += [f"{timed} timed"] * few_timed
+            axes.set_title("\n".join(said), loc="left", fontsize=6)
             axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
             axes.grid(True, axis="y")
             axes.set_xticks(range(len(sets)), [str(count) for count in sets])
@@ -75,9 +83,9 @@ def build(results: Results, artefact: Artefact) -> Figure:
             for place in unmade:
                 words: Any = {"transform": axes.get_xaxis_transform(), "fontsize": 6, "color": "#555"}
                 axes.text(place, 0.04, "not run", rotation=90, ha="center", va="bottom", **words)
-            for side, (column, _, look), drawn in zip((-0.14, 0.14), SERIES, means, strict=True):
-                absent |= _draw(axes, drawn, look, own > DOTS, unmade)
-                if own <= DOTS:
+            for side, (column, _, look), drawn, count in zip((-0.14, 0.14), SERIES, means, own, strict=True):
+                absent |= _draw(axes, drawn, look, count > DOTS, unmade)
+                if count <= DOTS:
                     _permutations(axes, results, problem, contenders, column, look, side)
         outer_labels(rows, len(block))
         limits = [axes.get_ylim() for axes in rows.flat[: len(block)]]
@@ -86,14 +94,13 @@ def build(results: Results, artefact: Artefact) -> Figure:
     figure.supxlabel("working sets", fontsize=8)
     figure.supylabel(f"relative to {sets[0]} working set (%)", fontsize=8)
     handles = [entry(shown, look, markersize=3, linewidth=0.9) for _, shown, look in SERIES]
-    many, few = usual
     if many:
         each = f"95 % interval of the mean ({many} permutations)"
         handles.append(entry(each, color="#555", marker="|", markersize=9, linestyle="none"))
     if few:
         handles.append(entry(f"single permutations ({few} a set)", **{**PERMUTATION, "color": "#555"}))
     if absent:
-        handles.append(entry("no pair of solved runs", color="#555", marker="x", markersize=3.5))
+        handles.append(entry("no comparable pair of runs", color="#555", marker="x", markersize=3.5))
     figure.legend(handles=handles, loc="outside upper center", ncols=3, handlelength=2.6)
     return figure
 

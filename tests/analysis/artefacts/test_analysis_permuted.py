@@ -308,6 +308,19 @@ def test_figure_shows_working_sets_relative_to_one(config):
     assert svg.count(b"<path") > 10 and png[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_figure_draws_seconds_of_few_permutations_singly_beside_the_interval_of_many_counts(tmp_path):
+    def change(line):
+        line["flagged"] = line["seed"] >= 4
+
+    config = permuted.measured(tmp_path, ["banana"], change, permutations=12, only=["smo-pasmo"])
+    settings = {"contenders": ["pasmo", "pasmo-2"], "sets": [1, 2]}
+    drawn = Artefact("sets", "working-sets", "figure", ("banana",), "Working sets", "", settings)
+    figure = working_sets.build(load(config, PAPER, ["banana"]), drawn)
+    assert figure.axes[0].get_title(loc="left").endswith("12 permutations\n4 timed")
+    entries = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert entries[2:] == ["95 % interval of the mean (12 permutations)", "single permutations (4 a set)"]
+
+
 def test_figure_says_which_working_sets_were_not_run(tmp_path):
     config = permuted.measured(tmp_path, ["heart"], alone=("smo", "pasmo"), only=["smo-pasmo"])
     settings = {"contenders": ["pasmo", "pasmo-2", "pasmo-20"], "sets": [1, 2, 20]}
