@@ -290,8 +290,8 @@ def test_an_earlier_error_of_a_users_own_solver_does_not_count():
     config = prepare({"bad": solver("failing"), "liar": solver("wrong")}, [20], repeats=2)
     measure(config)
     lines = journal(config).valid_lines()
-    for began, labels in ((lines[0]["time"], set()), ("9999", {"bad"})):
-        missing = MissingRuns(the_experiment(config), None, lines, began)
+    for earlier, labels in ((0, set()), (len(lines), {"bad"})):
+        missing = MissingRuns(the_experiment(config), None, lines, earlier)
         assert {contender.label for contender, _ in missing.runs(rows(config)[0], {})} == labels
 
 

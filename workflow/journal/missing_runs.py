@@ -25,8 +25,8 @@ from svmrepro.workflow.journal.journal_line import FINAL, LIMITS
 class MissingRuns:
     """The runs of an experiment that are still to be made, given all lines of its journal.
 
-    ``shuffle`` is the seed of a random order of the contenders; None means that they take turns. ``began`` is
-    the time at which the step began, as lines have it.
+    ``shuffle`` is the seed of a random order of the contenders; None means that they take turns. ``earlier``
+    is the number of lines that were there when the step began.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class MissingRuns:
         experiment: Experiment,
         shuffle: int | None,
         lines: Iterable[dict[str, Any]],
-        began: str = "",
+        earlier: int = 0,
     ) -> None:
         self._experiment = experiment
         self._shuffle = shuffle
@@ -42,8 +42,8 @@ class MissingRuns:
         self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._limits: list[dict[str, Any]] = []
         current = {instance.fingerprint for instance in instances(experiment)}
-        for line in lines:
-            earlier_error = line["status"] == "error" and ":" in line["solver"] and line["time"] < began
+        for number, line in enumerate(lines):
+            earlier_error = line["status"] == "error" and ":" in line["solver"] and number < earlier
             if line["row"] in current and line["status"] != "not_run" and not earlier_error:
                 self.add(line)
 

@@ -68,7 +68,7 @@ class Measurer:
         experiment: Experiment,
         progress: JobProgress,
         present: PresentRun | None = None,
-        began: str = "",
+        earlier: int = 0,
     ) -> None:
         self._config = config
         self._experiment = experiment
@@ -78,7 +78,7 @@ class Measurer:
         self._machine = machine.describe()
         self._instructions = Instructions() if config.count_instructions else None
         self._run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-        self._missing = MissingRuns(experiment, config.shuffle, self._journal.valid_lines(), began)
+        self._missing = MissingRuns(experiment, config.shuffle, self._journal.valid_lines(), earlier)
         #: The examples are the same for all points of an axis, the test set for all rows with its seed.
         self._data, self._test = _Last(), _Last()
 
@@ -168,13 +168,9 @@ class Measurer:
             "package": fingerprints.package_of(contender.solver),
             "protocol": experiment.protocol,
             "machine": self._machine,
-            "time": _now(),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
             **result,
         }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def measure_job(
@@ -183,11 +179,12 @@ def measure_job(
     part: Job,
     progress: JobProgress,
     present: PresentRun | None = None,
-    began: str = "",
+    earlier: int = 0,
 ) -> None:
     """Measure a job and write its file; see the module docstring.
 
-    ``began`` is the time at which the step began: earlier errors of a user's own solvers do not count.
+    ``earlier`` is the number of lines of the journal when the step began: their errors of a user's own
+    solvers do not count.
     If a result cannot be written, everything measured before is in the journal.
     """
     target = paths.job_file(config, experiment.paper, experiment.name, part.name)
@@ -199,7 +196,7 @@ def measure_job(
     ):
         pin_processor(config.pin, slot, config.timed_jobs)
         progress.begin()
-        measurer = Measurer(config, experiment, progress, present, began)
+        measurer = Measurer(config, experiment, progress, present, earlier)
         lines = [line for instance in part.instances for line in measurer.measure(instance)]
         atomic_write(target, dump_lines(lines))
 
@@ -211,12 +208,15 @@ def run(config: Config, paper: str, experiment: str, job: str, log: Path | None 
     described = config.experiment(paper, experiment)
     part = jobs.job(config, described, job)
     with JobProgress(config, described, part, log) as progress:
-        present, began = PresentRun(), _now()
-        supervised(present, Journal(paths.journal(config, paper, experiment)), progress)
+        present, journal = PresentRun(), Journal(paths.journal(config, paper, experiment))
+        own = any(":" in contender.solver for contender in described.contenders.values())
+        # Counted before the first process that measures: it may die, and be replaced.
+        earlier = len(journal.valid_lines()) if own else 0
+        supervised(present, journal, progress)
         os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
         register(config)
-        measure_job(config, described, part, progress, present, began)
-    if any(":" in contender.solver for contender in described.contenders.values()):
+        measure_job(config, described, part, progress, present, earlier)
+    if own:
         # Threads and functions at exit that a user's solver left behind could keep this process for ever.
         sys.stdout.flush()
         sys.stderr.flush()
