@@ -74,7 +74,8 @@ def build(results: Results, artefact: Artefact) -> Figure:
             said, few_timed = [problem.title, f"n = {problem.n:,}"], timed <= DOTS < made
             if few_timed or made not in (0, many, few):
                 said.append(plural(made, "permutation"))
-            said += [f"{timed} timed"] * few_timed
+            if few_timed:
+                said.append(f"{timed} timed")
             axes.set_title("\n".join(said), loc="left", fontsize=6)
             axes.axhline(100, color="#333", linewidth=0.6, zorder=1)
             axes.grid(True, axis="y")

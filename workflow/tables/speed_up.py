@@ -11,9 +11,9 @@ from svmrepro.workflow.configuration.model import Artefact, Contender
 from svmrepro.workflow.tables.layout.cells import BLANK, Cell, count, median, missing, number, prose
 from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.layout.size_rows import flag_notes
+from svmrepro.workflow.tables.traffic import BYTES
 
 SHARE = "info.divided_share"
-BYTES = "info.bytes_moved"
 
 
 def build(results: Results, artefact: Artefact) -> Table:
@@ -99,7 +99,7 @@ def _row(results: Results, name: str, contender: Contender, modelled: int) -> Ma
         grows, stays = speed_up(statistics.median(one), two, statistics.median(shares), modelled)
         cells |= {"model": number(grows, digits=2), "model_once": number(stays, digits=2)}
         if rates := _rates(results.group(name, alone, n)):
-            cells["rate_modelled"] = number(statistics.median(rates) * max(grows, stays), digits=2)
+            cells["rate_modelled"] = number(statistics.median(rates) * stays, digits=2)
     return {"share": BLANK, "model": BLANK, "model_once": BLANK, **cells}
 
 
