@@ -69,6 +69,21 @@ def test_seconds_that_are_not_flagged_decide_which_hardware_counts():
     assert Runs([on({}, flagged="true"), busy, *more]).timing_conditions == {"one": busy.conditions}
 
 
+def test_pairs_on_another_node_do_not_hide_those_that_count():
+    elsewhere = {f"machine.{key}": value for key, value in SLOW.items()}
+    runs = [
+        run("one", contender, 10, run_id=contender, repeat=repeat, cpu_seconds=1.0)  # two processes
+        for contender in ("smo", "chunking")
+        for repeat in range(2)
+    ]
+    runs += [
+        run("one", label, 10, run_id="b", repeat=2, cpu_seconds=9.0, **elsewhere)
+        for label in ("smo", "chunking")
+    ]
+    smo, chunking = (Runs(tuple(runs)).group("one", label, 10) for label in ("smo", "chunking"))
+    assert pairs(smo, chunking, CPU) == ([1.0, 1.0], [1.0, 1.0])
+
+
 @pytest.mark.parametrize(
     ("change", "same"),
     [

@@ -139,7 +139,7 @@ def test_pieces_of_a_run_are_joined(published):
         rows = list(csv.DictReader(text.splitlines()))
         for row in rows:
             if row["cpu_seconds"] and int(row["n"]) // 100 % 2 == number:
-                row |= {"status": "time_limit", "cpu_seconds": "", "certificate.passed": ""}
+                row |= {"status": "not_run", "cpu_seconds": "", "certificate.passed": ""}
         piece = folder.parent / f"piece-{number}"
         (piece / synthetic.PAPER).mkdir(parents=True)
         parquet.write_parquet(tidy.to_csv(rows), piece / synthetic.PAPER / "measurements.parquet")
@@ -148,6 +148,22 @@ def test_pieces_of_a_run_are_joined(published):
     made = output / "results" / "paper" / synthetic.PAPER
     for name in ("fits", "claims"):
         assert (made / f"{name}.csv").read_text() == (folder / synthetic.PAPER / f"{name}.csv").read_text()
+
+
+@pytest.mark.parametrize("seed", ["0", "0.0"])
+@pytest.mark.parametrize(
+    ("first", "second", "counts"),
+    [
+        ("not_run", "error", "error"),  # an error has no seconds, but it was run
+        ("optimal", "error", "error"),
+        ("optimal", "not_run", "optimal"),
+        ("not_run", "optimal", "optimal"),
+    ],
+)
+def test_the_last_piece_that_ran_a_contender_counts(first, second, counts, seed):
+    row = {"experiment": "e", "n": "9", "point": "", "seed": "0", "contender": "c", "repeat": "0"}
+    (found,) = tidy.join_pieces([[row | {"status": first}], [row | {"status": second, "seed": seed}]])
+    assert found["status"] == counts
 
 
 def test_measurements_of_another_paper_are_refused(published):

@@ -54,6 +54,15 @@ def test_sound_tables_are_read_and_doubled_or_ragged_ones_are_not(tmp_path, kind
             read(path)
 
 
+@pytest.mark.parametrize(
+    ("column", "texts"), [("repeat", ("0", "0.0")), ("seed", ("7", "07")), ("point", ("1", "1e0"))]
+)
+def test_a_run_is_the_same_however_its_numbers_are_written(tmp_path, column, texts):
+    path = written(tmp_path / "t.csv", *(RUN | {column: text} for text in texts))
+    with pytest.raises(StepError, match=r"t\.csv:3: a second row for "):
+        read_runs([path])
+
+
 def test_another_program_may_write_counts_as_decimal_fractions(tmp_path):
     (fit,) = read_fits([written(tmp_path / "t.csv", FIT | {"points": "3.0"})]).values()
     assert fit.points == 3

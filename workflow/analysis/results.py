@@ -118,11 +118,10 @@ class Results:
         """Return the runs of a contender at one size, and at one point of the axis if given."""
         if n is None:
             return Group(())
-        group, known = (
-            self.runs.group(experiment, contender, n, point),
-            self.paper.experiments.get(experiment),
-        )
-        largest = known.contenders[contender].largest if known and contender in known.contenders else None
+        group = self.runs.group(experiment, contender, n, point)
+        known = self.paper.experiments.get(experiment)
+        described = known.contenders.get(contender) if known else None
+        largest = described.largest if described else None
         if not group.runs and largest is not None and n > largest:
             return replace(group, absent=f"takes part up to n = {largest:,}")
         return group

@@ -77,16 +77,19 @@ def _paired(
     first: Group, second: Group, quantity: str, anywhere: bool
 ) -> list[tuple[MeasuredRun, MeasuredRun]]:
     """Return the runs that `pairs` compares."""
-    timed = quantity in (CPU, WALL)
-    if timed and not (first.timed and second.timed):
+    if quantity not in (CPU, WALL):
+        return _matched(first, second, 1 if anywhere else 0)
+    if not (first.timed and second.timed):
         return []
-    both = _matched(first, second, 1 if anywhere and not timed else 0)
-    if timed:
-        # Both runs of a pair must share their conditions; within one process they always do.
-        both = both or [(a, b) for a, b in _matched(first, second, 1) if a.conditions == b.conditions]
+
+    def comparable(start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:
+        """Return the pairs that share their conditions, which must be those whose seconds count."""
+        both = _matched(first, second, start)
         both = [(a, b) for a, b in both if first.conditions in (None, a.conditions)]
-        both = [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
-    return both
+        return [(a, b) for a, b in both if a.conditions == b.conditions]
+
+    both = comparable(0) or comparable(1)
+    return [(a, b) for a, b in both if not (a.flagged or b.flagged)] or both
 
 
 def _matched(first: Group, second: Group, start: int) -> list[tuple[MeasuredRun, MeasuredRun]]:

@@ -303,12 +303,12 @@ class Group:
 
     def interval(self, column: str) -> Interval | None:
         """Return the median of a column of positive numbers, with its 95 % interval if no run was stopped."""
-        values = self.values(column)
-        if values and column in (CPU, WALL) and self.stopped:
-            return Interval(self.median(column) or 0.0)
-        if not values or (min(values) <= 0 and min(values) != max(values)):
-            return Interval(statistics.median(values)) if values else None
-        return median_interval(values)
+        middle, values = self.median(column), self.values(column)
+        if middle is None:
+            return None
+        stopped = column in (CPU, WALL) and bool(self.stopped)
+        no_logarithms = min(values) <= 0 and min(values) != max(values)
+        return Interval(middle) if stopped or no_logarithms else median_interval(values)
 
 
 @dataclass(frozen=True)

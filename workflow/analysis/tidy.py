@@ -75,18 +75,26 @@ def in_order(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 def join_pieces(pieces: Iterable[Sequence[dict[str, str]]]) -> list[dict[str, str]]:
     """Join measurements of an experiment that were made in pieces.
 
-    If several pieces measured a problem, the last of them counts. A line that says why it was not measured
-    counts only if no piece measured it.
+    If several pieces ran a contender on a problem, the last of them counts, whatever came of it. A line that
+    says why it was not run counts only if no piece ran it.
     """
-    joined: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    joined: dict[tuple[object, ...], list[dict[str, str]]] = {}
     for piece in pieces:
-        found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        found: dict[tuple[object, ...], list[dict[str, str]]] = {}
         for row in piece:
-            found.setdefault(tuple(row.get(key) or "" for key in IDENTITY[:-1]), []).append(row)
+            found.setdefault(tuple(_value(row.get(key) or "") for key in IDENTITY[:-1]), []).append(row)
         for problem, rows in found.items():
-            if problem not in joined or any(row["cpu_seconds"] for row in rows):
+            if problem not in joined or any(row["status"] != "not_run" for row in rows):
                 joined[problem] = rows
     return in_order([row for rows in joined.values() for row in rows])
+
+
+def _value(text: str) -> str | float:
+    """Return a number for its text, since 0 and 0.0 are the same seed."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def mixed_protocols(rows: Iterable[Mapping[str, str]]) -> str:

@@ -240,9 +240,13 @@ def _check(claim: Claim, experiments: Sequence[str]) -> None:
         if name not in experiments:
             hint = did_you_mean(name, experiments)
             raise ValueError(f"quantity: experiments: unknown experiment '{name}'{hint}")
-    against = quantity.get("against", "")
-    if not isinstance(against, str) and (kind != "problem-ratio" or against.keys() != set(named)):
+    names, against = experiments if named == "all" else named, quantity.get("against", "")
+    if not isinstance(against, str) and (kind != "problem-ratio" or against.keys() != set(names)):
         raise ValueError("quantity: against: one experiment expected, or for a problem-ratio one for each")
+    for name in filter(None, [against] if isinstance(against, str) else against.values()):
+        if name not in experiments:
+            hint = did_you_mean(name, experiments)
+            raise ValueError(f"quantity: against: unknown experiment '{name}'{hint}")
     if kind == "ratio-of-ratios" and not (isinstance(quantity["base"], list) and len(quantity["base"]) == 2):
         raise ValueError("quantity: base: two contenders expected")
     if (claim.relation == "between") != (len(claim.bound) == 2):

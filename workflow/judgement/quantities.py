@@ -29,7 +29,7 @@ from svmrepro.workflow.analysis.fits import (
 from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.results import Results, SizeRow, display_name
 from svmrepro.workflow.analysis.run_pairs import flagged_sides, unknown_ends
-from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, Group
+from svmrepro.workflow.analysis.runs import CPU, QUANTITIES, WALL, Group
 from svmrepro.workflow.journal.journal_line import STOPPED
 from svmrepro.workflow.judgement import _curve_quantities as curves
 from svmrepro.workflow.judgement import _grid_quantities as grids
@@ -210,8 +210,8 @@ def value(results: Results, spec: Spec) -> list[Finding]:
     divisors: Sequence[str] = spec.get("per", ())
 
     def look(contender: str, name: str, row: SizeRow) -> Interval | str:
-        values = []
-        for run in results.group(name, contender, row.n).solved:
+        values, group = [], results.group(name, contender, row.n)
+        for run in group.timed if spec["of"] in (CPU, WALL) else group.solved:
             top = run.number(spec["of"])
             bottom = sum(run.number(column) or 0.0 for column in divisors) if divisors else 1.0
             if top is not None and bottom and (top or not unseen):
@@ -417,8 +417,9 @@ CLAIM_QUANTITIES: dict[str, ClaimQuantity] = {
 
 def needs_clock(spec: Spec) -> bool:
     """Whether a quantity rests on measured seconds."""
-    seconds = spec.get("of", CPU) in (CPU, grids.PER_ITERATION)
-    return CLAIM_QUANTITIES[spec["kind"]].timed and seconds and "short_of" not in spec
+    of = spec.get("of", CPU if CLAIM_QUANTITIES[spec["kind"]].timed else "")
+    columns = {of} if isinstance(of, str) else set(of)
+    return bool(columns & {CPU, WALL, grids.PER_ITERATION}) and "short_of" not in spec
 
 
 def _bound_of_ratio(results: Results, name: str, row: SizeRow, above: str, below: str) -> Interval | None:

@@ -246,11 +246,12 @@ def interval_verdict(rule: str, bound: Sequence[float], interval: Interval) -> s
     if interval.ends is None:
         return UNDECIDED
     low, high = interval.ends
-    lowest, highest = allowed(rule, bound)
-    if rule in ("above", "below"):
-        obeys = (lowest < low or math.isinf(lowest)) and (high < highest or math.isinf(highest))
-        breaks = high <= lowest or low >= highest
+    if rule == "above":
+        obeys, breaks = low > bound[0], high <= bound[0]
+    elif rule == "below":
+        obeys, breaks = high < bound[0], low >= bound[0]
     else:
+        lowest, highest = allowed(rule, bound)
         obeys, breaks = lowest <= low and high <= highest, high < lowest or low > highest
     return HOLDS if obeys else FAILS if breaks else UNDECIDED
 
@@ -282,7 +283,7 @@ def noise_verdict(claim: Claim, findings: Sequence[Finding]) -> str:
     if combined_verdict(claim, findings) != UNDECIDED:
         return ""
     found = combined_verdict(claim, [_by_noise(item) for item in findings])
-    return "" if found == UNDECIDED else found
+    return found if found in (HOLDS, FAILS) else ""
 
 
 def _bent_text(claim: Claim, findings: Sequence[Finding]) -> str:
@@ -358,14 +359,12 @@ def _extremes(claim: Claim, measured: Sequence[Finding]) -> list[str]:
     said += f", undecided for {len(undecided)}" if undecided else ""
     said += f", too small for {len(small)}" if small else ""
     parts = [said]
+    others = violated or undecided or small  # undecided findings matter only if there are no violations
     if claim.over == "any" and met:
         parts.append(f"such as {_finding_text(claim, met[0])}")
-    elif (
-        others := violated or undecided or small
-    ):  # undecided findings matter only if there are no violations
-        parts.append(
-            f"worst: {_finding_text(claim, max(others, key=lambda item: _beyond(claim, _value(item))))}"
-        )
+    elif others:
+        worst = max(others, key=lambda item: _beyond(claim, _value(item)))
+        parts.append(f"worst: {_finding_text(claim, worst)}")
     low, high = min(measured, key=_value), max(measured, key=_value)
     ends = [_estimate_text(claim, item) for item in (low, high)]
     whole = f"range {ends[0]} ({low.label}) to {ends[1]} ({high.label})"

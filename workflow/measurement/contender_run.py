@@ -325,10 +325,9 @@ def certified(
     found = {**finite(asdict(certificate)), "passed": passed}
     if passed:
         return {"status": OPTIMAL, "certificate": found}
-    reason = (
-        f"certificate failed at eps {eps:g}: {certificate.summary(eps, factor)}; "
-        f"the solver said {solution.status!r}"
-    )
+    reason = f"certificate failed at eps {eps:g}: {certificate.summary(eps, factor)}"
+    if solution.status != OPTIMAL:
+        reason += f"; the solver said {solution.status!r}"
     return {"status": "uncertified", "reason": reason, "certificate": found}
 
 

@@ -51,16 +51,17 @@ def read_rows(
         kept = list(compress(columns, chosen))
         checks = {column: kind for column in kept if (kind := form.kind_of(column)) is not None}
         rows: list[dict[str, str]] = []
-        seen: set[tuple[str, ...]] = set()
+        seen: set[tuple[object, ...]] = set()
         for fields in filter(None, reader):  # without empty lines
             where = f"{path}:{reader.line_num}"
             if len(fields) != len(columns):
                 raise StepError(f"{where}: {len(columns)} columns expected")
             row = dict(zip(kept, compress(fields, chosen), strict=True))
+            values: dict[str, object] = dict(row)
             column = ""
             try:
                 for column, kind in checks.items():
-                    kind(row[column])
+                    values[column] = kind(row[column])
             except ValueError as error:
                 raise StepError(f"{where}: {column}: {error}") from None
             try:
@@ -68,9 +69,11 @@ def read_rows(
             except ValueError as error:
                 raise StepError(f"{where}: {error}") from None
             if form.unique:
-                identity = tuple(row.get(column, "") for column in form.unique)
+                # By value: 0 and 0.0 are the same repeat.
+                identity = tuple(values.get(column) for column in form.unique)
                 if identity in seen:
-                    raise StepError(f"{where}: a second row for {field_types.told(form.unique, identity)}")
+                    texts = [row.get(column, "") for column in form.unique]
+                    raise StepError(f"{where}: a second row for {field_types.told(form.unique, texts)}")
                 seen.add(identity)
             rows.append(row)
         return rows

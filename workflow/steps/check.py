@@ -80,6 +80,10 @@ def run(config: Config, *, write_reference: bool = False) -> int:
         "claims_on_paper": _claims(verdicts, "on_paper"),
     }
     reference = paths.reference(config)
+    why = (
+        f"there is no reference run of the {config.scale} scale ({reference}); in a clone, "
+        "`./run reference` makes this run the reference"
+    )
     outcome: ReferenceCheck | None = None
     if reference.is_dir() and not write_reference:
         outcome = compare(
@@ -88,20 +92,17 @@ def run(config: Config, *, write_reference: bool = False) -> int:
             clocked=clocked_claims(config),
             complete=config.require_complete,
         )
+        if not outcome.of and not outcome.faults:
+            why = f"the reference run of the {config.scale} scale has no row of {', '.join(config.papers)}"
+            outcome = None
     record["comparison"] = outcome and vars(outcome)
     atomic_write(paths.check(config), json.dumps(record, indent=1, sort_keys=True) + "\n")
     atomic_write(paths.check(config).with_suffix(".xml"), junit(config.scale, verdicts, outcome))
     _summarise(config, verdicts, outcome)
     if write_reference:
         return _write_reference(config)
-    scale = f"reference run of the {config.scale} scale"
     if outcome is None:
-        raise StepError(
-            f"nothing compared: there is no {scale} ({reference}); in a clone, "
-            "`./run reference` makes this run the reference"
-        )
-    if not outcome.of and not outcome.faults:
-        raise StepError(f"nothing compared: the {scale} has no row of {', '.join(config.papers)}")
+        raise StepError(f"nothing compared: {why}")
     print(_printed_comparison(outcome))
     return 1 if outcome.faults else 0
 

@@ -132,7 +132,7 @@ def _not_run(config: Config, lines: Sequence[Mapping[str, Any]]) -> str:
         where = dict.fromkeys(line["experiment"] for line in lines if _cause(line) == reason)
         few = ", ".join(where) if len(where) < 4 else f"{len(where)} experiments"
         cure = next((f" ({said.format(flags=flags)})" for part, said in _HELP.items() if part in reason), "")
-        told.append(f"{count:,} of {few}: {reason}{cure}")
+        told.append(f"{plural(count, 'run')} of {few}: {reason}{cure}")
     more = len(reasons) - MOST_REASONS
     rest = f"; and {plural(more, 'reason')} more, in the tables" if more > 0 else ""
     return f"Without a result: {'; '.join(told)}{rest}."

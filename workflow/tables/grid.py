@@ -35,9 +35,9 @@ def build(results: Results, artefact: Artefact) -> Table:
         for label in results.experiment(name).contenders
     ]
     notes = [
-        "CPU seconds: of all cells together, the median over the repeats. With warm starts they include the "
-        "layout of the examples and the kernel matrices that the cells share; otherwise only the solver's "
-        "own. Relative to the first row: over the cells that both have certified.",
+        "CPU seconds: of all cells together, certified or not, the median over the repeats. With warm starts "
+        "they include the layout of the examples and the kernel matrices that the cells share; otherwise "
+        "only the solver's own. Relative to the first row: over the cells that both have certified.",
         "Iterations of oneDAL are rounds of many steps.",
         *flag_notes(results, artefact.experiments),
     ]

@@ -315,3 +315,7 @@ def test_zero_has_no_sign():
         "-0.1 %",
         "0.0 %",
     ]
+
+
+def test_a_median_of_counts_keeps_its_half():
+    assert count(101.5) == Cell(101.5, "101.5") and count(1102.0) == Cell(1102, "1,102")

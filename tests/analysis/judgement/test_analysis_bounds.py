@@ -11,6 +11,7 @@ from svmrepro.workflow.analysis.runs import MeasuredRun
 from svmrepro.workflow.judgement.claims import FAILS, HOLDS, STAND_IN, TOO_SMALL, UNDECIDED, UNMEASURED
 from svmrepro.workflow.judgement.quantities import CLAIM_QUANTITIES
 from svmrepro.workflow.judgement.verdicts import judge, record
+from svmrepro.workflow.tables.layout.size_rows import seconds_cell
 
 #: Three repeats of one contender take 1 s; a limit stops the other one after 30 s.
 STOPPED = {"status": "time_limit", "reason": "passed its time limit of 30 s", "cpu_seconds": 30.1}
@@ -162,6 +163,16 @@ def test_repeats_that_were_not_stopped_bound_a_ratio_from_one_side(quantity, rul
     measured = with_ratios(results([*found.runs.runs, *solved], found.experiment("set")), "set")
     judged = judge(claim(quantity=quantity, rule=rule, unit="x", scales=("default",)), measured)
     assert judged.verdict == verdict and judged.measured.endswith("by a time limit")
+
+
+def test_a_table_says_how_many_repeats_a_limit_stopped():
+    solved = [
+        run("set", "svmlight", 1000, repeat=at, cpu_seconds=each) for at, each in ((1, 33.0), (2, 30.0))
+    ]
+    found = stopped()
+    measured = results([*found.runs.runs, *solved], found.experiment("set"))
+    cell = seconds_cell(measured, "set", "svmlight", measured.rows("set")[0])
+    assert (cell.text, cell.detail) == ("33.0", "1 of 3 runs stopped, counted as the slowest")
 
 
 def two_problems(top, bottom):

@@ -1,6 +1,7 @@
 import copy
 import dataclasses
 import json
+from xml.etree import ElementTree
 
 import analysis_support as synthetic
 import pandas as pd
@@ -98,10 +99,16 @@ def test_exponents_and_ratios_of_the_reference_are_not_read(full, record, refere
     assert check.run(full) == 0
 
 
-def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, record, reference):
+def test_a_reference_without_this_paper_is_nothing_to_compare_with(full, reference, tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     write_reference(full, reference, paper="another")
     with pytest.raises(StepError, match="the reference run of the paper scale has no row of platt1998"):
         check.run(full)
+    assert "Reproduced" not in summary.read_text()
+    suites = ElementTree.parse(paths.check(full).with_suffix(".xml")).getroot()
+    (compared,) = (suite for suite in suites if suite.get("name") == "reference run")
+    assert compared.get("skipped") == "1"
 
 
 def test_a_partial_check_says_of_how_many_rows_and_fails_if_asked(full, record, capsys, reference):

@@ -142,6 +142,7 @@ high_and_steady = replace(finding(1.05, 0.9, 1.2), noise=0.01)
         ("all", [good, high_and_steady, wild], ""),
         ("all", [low_and_steady, wild], FAILS),
         ("all", [good, bad, wild], ""),  # decided anyway
+        ("all", [high_and_steady, small], ""),  # larger sizes would have to decide it
         ("most", [good, high_and_steady, bad], HOLDS),
         ("together", [good, good, good, good, low_and_steady], FAILS),
     ],
@@ -199,10 +200,17 @@ WRONG = (
     ({"quantity": {**ENTRY["quantity"], "against": {"adult-linear": "web"}}}, "against: one experiment expe"),
     ({"quantity": {**PROBLEMS, "against": {"web-linear": "adult-linear"}}}, "or for a problem-ratio one for"),
     (
+        {"quantity": {**PROBLEMS, "against": "adlt-linear"}},
+        "against: unknown experiment 'adlt-linear'; did you",
+    ),
+    ({"quantity": {**PROBLEMS, "against": {"adult-linear": "wep-linear"}}}, "did you mean 'web-linear'?"),
+    (
         {"quantity": {"kind": "ratio-of-ratios", "above": "a", "below": "b", "base": ["c"], **ON_ADULT}},
         "quantity: base: two contenders expected",
     ),
     ({"scales": ["smoke"]}, "seconds are not judged at smoke scale"),
+    ({"quantity": {**VALUE, "of": "cpu_seconds"}, "scales": ["smoke"]}, "seconds are not judged at smoke"),
+    ({"quantity": {**VALUE, "of": "wall_seconds"}, "scales": ["smoke"]}, "seconds are not judged at smoke"),
     ({"over": "some"}, "over: must be one of all, any, most, nearly-all, together, not 'some'"),
     ({"over": "together", "rule": {"between": [1, 2]}}, "over: together: a sign test needs a one-sided rule"),
     ({"over": "together", "rule": {"equals": 1}}, "over: together: a sign test needs a one-sided rule"),

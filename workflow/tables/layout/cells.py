@@ -77,8 +77,11 @@ def exponent(interval: Interval | None) -> Cell:
 
 
 def count(value: float | int | None) -> Cell:
-    """Return the cell of an exact count, with thousands separators."""
-    return BLANK if value is None else Cell(int(value), f"{int(value):,}")
+    """Return the cell of an exact count, or of a median of counts, with thousands separators."""
+    if value is None:
+        return BLANK
+    whole = int(value)
+    return Cell(whole, f"{whole:,}") if whole == value else Cell(value, f"{value:,}")
 
 
 def printed(text: str) -> Cell:

@@ -46,6 +46,9 @@ def seconds_cell(
     if interval.value <= 0:
         return Cell(interval.value, "below clock")
     cell = median(group.values(CPU), interval)
+    if group.stopped:
+        number = len(group.stopped) + len(group.timed)
+        cell = replace(cell, detail=f"{len(group.stopped)} of {number} runs stopped, counted as the slowest")
     if not group.all_flagged or results.all_runs_flagged(experiment):
         return cell  # marking every cell would be useless; a note explains it once
     return replace(cell, text=f"{cell.text}{ALL_FLAGGED}")

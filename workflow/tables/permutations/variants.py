@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from svmrepro.workflow.analysis import paired_contenders
 from svmrepro.workflow.analysis.paired_contenders import Family, PermutedProblem
@@ -17,18 +18,24 @@ from svmrepro.workflow.tables.layout.model import Column, Table, table_of
 from svmrepro.workflow.tables.permutations._cells import mean_cell, name_cells, name_columns, p_cells, p_text
 from svmrepro.workflow.tables.permutations._notes import load_notes, significance_note, size_notes
 
+
+class _Quantity(NamedTuple):
+    """What a change is of."""
+
+    column: str  # of the measurements
+    header: str
+    name: str  # in notes
+    digits: int  # of a mean
+    words: Mapping[str, str]  # for a variant, by the mark of the baseline against it
+
+
 QUANTITIES = {
-    "iterations": (
-        paired_contenders.ITERATIONS,
-        "iterations",
-        "Iterations",
-        4,
-        {LARGER: "fewer", SMALLER: "more"},
+    "iterations": _Quantity(
+        paired_contenders.ITERATIONS, "iterations", "Iterations", 4, {LARGER: "fewer", SMALLER: "more"}
     ),
-    "seconds": (CPU, "CPU s", "CPU seconds", 3, {LARGER: "faster", SMALLER: "slower"}),
+    "seconds": _Quantity(CPU, "CPU s", "CPU seconds", 3, {LARGER: "faster", SMALLER: "slower"}),
 }
-"""Key of the columns -> column of the measurements, header, name in notes, digits of a mean, words for a
-variant by the mark of the baseline against it."""
+"""Key of the columns -> quantity."""
 
 Families = Mapping[tuple[str, str], Family]
 
@@ -43,30 +50,30 @@ def build(results: Results, artefact: Artefact) -> Table:
     contenders: Sequence[str] = artefact.settings["contenders"]
     rows = paired_contenders.problems(results, artefact.experiments, artefact.settings["table"])
     families = {
-        (label, key): paired_contenders.family(results, rows, (baseline, label), column)
+        (label, key): paired_contenders.family(results, rows, (baseline, label), quantity.column)
         for label in contenders
-        for key, (column, *_) in QUANTITIES.items()
+        for key, quantity in QUANTITIES.items()
     }
     columns = [*name_columns(), Column("permutations", "permutations")]
-    columns += [Column(key, each[1], group=display_name(baseline)) for key, each in QUANTITIES.items()]
+    columns += [Column(key, each.header, group=display_name(baseline)) for key, each in QUANTITIES.items()]
     for label in contenders:
-        for key, (_, header, *_) in QUANTITIES.items():
+        for key, quantity in QUANTITIES.items():
             group = f"{display_name(label)}, change"
             name = f"{label}_{key}"
             columns += [
-                Column(f"{name}_change", header, group=group),
+                Column(f"{name}_change", quantity.header, group=group),
                 Column(f"{name}_verdict", "verdict", group=group, shown=False),
                 Column(f"{name}_p", "p", group=group, shown=False),
                 Column(f"{name}_p_holm", "p, Holm", group=group, shown=False),
             ]
     tallies = [
-        significance_note(each[2], families[(label, key)], (baseline, label))
+        significance_note(each.name, families[(label, key)], (baseline, label))
         for label in contenders
         for key, each in QUANTITIES.items()
     ]
     notes = [
-        f"Means of {display_name(baseline)} are over all its permutations; where the column of permutations "
-        "says 5 of 10, changes are over 5. Change: relative to its mean on the same permutations.",
+        f"Means of {display_name(baseline)} are over all its permutations. Change: relative to its mean on "
+        'the same permutations; "5 (of 10)" in their column means that changes are over 5 of them.',
         f"Fewer, more, faster, slower: p < {SIGNIFICANCE:g} by Wilcoxon's paired, two-sided signed-rank "
         "test, uncorrected. Below each change: p, and p after Holm's correction over all rows, "
         f"from {FEWEST_PAIRS} pairs on; fewer cannot reach {SIGNIFICANCE:g}.",
@@ -89,9 +96,8 @@ def _row(
     most = max(len(compared.pairings[place].first) for compared in families.values())
     of = f"of {len(group.solved)}" if most < len(group.solved) else ""
     cells["permutations"] = replace(count(most), detail=of)
-    for key, (column, _, _, digits, _) in QUANTITIES.items():
-        runs = group.timed if column == CPU else group.solved
-        cells[key] = mean_cell([value for run in runs if (value := run.number(column)) is not None], digits)
+    for key, quantity in QUANTITIES.items():
+        cells[key] = mean_cell(group.values(quantity.column), quantity.digits)
     for (label, key), compared in families.items():
         name, pairing = f"{label}_{key}", compared.pairings[place]
         if not pairing.first:
@@ -99,7 +105,7 @@ def _row(
             cells[f"{name}_change"] = missing(absent or "not run: no pairs", DASH)
             continue
         test, change = pairing.test, percent(pairing.change)
-        pairs, verdict = len(pairing.first), QUANTITIES[key][-1].get(test.mark(test.p), "")
+        pairs, verdict = len(pairing.first), QUANTITIES[key].words.get(test.mark(test.p), "")
         levels = f"p {p_text(test.p)}, Holm {p_text(compared.corrected[place])}"
         said = "" if pairs == most else plural(pairs, "pair")
         if pairs >= FEWEST_PAIRS:
