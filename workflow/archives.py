@@ -24,6 +24,7 @@ from svmrepro.workflow.files import atomic_path
 SUMS = "SHA256SUMS"
 
 MOST_MEMBERS = 5_000
+_LONGEST_SUM = 600  # bytes of a line of `SUMS`
 MOST_BYTES = 2 * 2**30
 """Largest size of an archive, and of all that is unpacked from it."""
 
@@ -140,6 +141,8 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
     if SUMS not in digests:
         raise ValueError(f"has no {SUMS}: it is not a published run")
     del digests[SUMS]
+    if (folder / SUMS).stat().st_size > _LONGEST_SUM * MOST_MEMBERS:
+        raise ValueError(f"{SUMS} is too long")
     expected = _sums((folder / SUMS).read_bytes())
     for name in sorted(digests.keys() | expected.keys()):
         if digests.get(name) != expected.get(name):

@@ -163,6 +163,6 @@ def digest(value: object) -> str:
 
 def _hash(files: list[Path]) -> str:
     hashed = hashlib.sha256()
-    for path in sorted(files):
+    for path in sorted(filter(Path.is_file, files)):  # an editor's lock is a link to no file
         hashed.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return hashed.hexdigest()[:16]

@@ -61,6 +61,13 @@ def test_a_folder_without_measurements_is_named(tmp_path):
         crate.run(tmp_path)
 
 
+def test_a_damaged_file_is_named(tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "measurements.parquet").write_text("x")
+    with pytest.raises(StepError, match=rf"^{tmp_path}/p/measurements\.parquet: "):
+        crate.run(tmp_path)
+
+
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
 def test_committed_crates_name_every_file(path):
     named = {name for name, entity in entities(path).items() if entity["@type"] == "File"}

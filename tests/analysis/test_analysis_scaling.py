@@ -117,6 +117,17 @@ def test_noise_that_is_known_needs_no_repeats():
     assert bent >= 150
 
 
+def test_a_line_is_rarely_called_bent_where_sizes_have_different_numbers_of_runs():
+    rng = np.random.default_rng(3)
+    trials, bent = 1000, 0
+    for _ in range(trials):
+        series = {
+            n: list(np.exp(rng.normal(0.0, 0.1, runs)) * n**2) for n, runs in ((100, 20), (200, 20), (400, 1))
+        }
+        bent += noise_of_slope(series).bent
+    assert bent / trials <= 0.071  # 5 % is nominal; three standard errors are 2.1 %
+
+
 def test_noise_of_counts_and_of_single_runs():
     assert noise_of_slope({100: [5.0, 5.0], 200: [20.0], 400: [80.0]}) == SlopeNoise(0.0, False)
     assert noise_of_slope({100: [5.0, 5.0], 200: [21.0], 400: [80.0]}) == SlopeNoise(0.0, True)

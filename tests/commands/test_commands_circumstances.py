@@ -130,6 +130,15 @@ def test_a_disk_too_full_for_the_message_of_the_step_is_named_and_the_log_with_i
     assert told == [f"error: {rule} failed: {full}; see {log.format(results)}"]
 
 
+def test_each_job_that_fails_without_a_word_is_named_with_its_log(tmp_path):
+    config, told = prepare(results_dir=str(tmp_path)), []
+    progress = RunProgress(SimpleNamespace(config=config), told.append, list, str)
+    for log in ("a.log", "b.log"):
+        event = SimpleNamespace(name="JOB_ERROR")
+        progress.event(SimpleNamespace(event=event, jobid=1, rule_name="analyse", log=[log]))
+    assert told == [f"error: analyse failed; see {log}" for log in ("a.log", "b.log")]
+
+
 @pytest.mark.parametrize(
     ("targets", "answer"), [(["reference"], "verdicts"), (["check", "a.md"], "verdicts"), (["all"], "")]
 )

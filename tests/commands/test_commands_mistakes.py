@@ -69,6 +69,7 @@ def called(tmp_path, monkeypatch, capfd):
         (["noise-linear", "--cores", "-1"], "--cores: must be positive, not -1"),
         ([""], "there is no target ''"),
         (["check", "-d", "adult"], "-d: check takes whole papers; `./run -s smo -d adult` measures a part"),
+        (["reference", "-s", "smo"], "reference: takes whole papers; leave out -s and -d"),
         (["compare", "-ssmo"], "-s: compare takes whole papers; `./run -s smo -d adult` measures a part"),
         (["noise-linear", "--config", "mirror=ftp://x/y"],
          "mirror: ftp://x/y is not an http(s) address (key mirror, or variable SVMREPRO_MIRROR)"),

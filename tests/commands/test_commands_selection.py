@@ -54,6 +54,9 @@ def test_a_solver_of_ones_own_may_have_any_name(tmp_path, monkeypatch):
         assert each.contenders["mine.fit"].solver == "_mine:fit"
     assert "mine.fit" in contenders_of(Bench(solvers=["_mine:fit"]))
     assert valid_name("__:_") == "own"
+    (tmp_path / "mine.py").write_text("def fit(problem, eps, time_limit): ...\n")
+    with pytest.raises(StepError, match="-s _mine:fit -s mine:fit: two of these would have the same name"):
+        chosen(["_mine:fit", "mine:fit"], ["noise"])
 
 
 def test_a_folder_that_is_set_is_kept():
@@ -93,7 +96,11 @@ def test_a_solver_is_looked_up_without_importing_it(tmp_path, monkeypatch):
     before = solver_fingerprint("slow_to_import.inner:fit")
     (inner / "fast.abi3.so").write_bytes(b"compiled")
     solver_fingerprint.cache_clear()
-    assert solver_fingerprint("slow_to_import.inner:fit") != before
+    changed = solver_fingerprint("slow_to_import.inner:fit")
+    assert changed != before
+    (inner / ".#code.py").symlink_to("somebody@host.1234")  # an editor's lock
+    solver_fingerprint.cache_clear()
+    assert solver_fingerprint("slow_to_import.inner:fit") == changed
     for name, said in (
         ("inner:train", "module 'slow_to_import.inner' has no 'train'"),
         ("inner.cod:fit", "there is no module 'slow_to_import.inner.cod'"),

@@ -188,6 +188,14 @@ def test_targets_by_name(tmp_path, targets, expected):
     assert ("fetch_data" in said) == (targets != ["noise-linear"])
 
 
+def test_sizes_that_become_nested_are_fitted_again_and_not_measured_again(tmp_path):
+    sizes, fits = (20, 40, 60), "results/default/platt1998/noise-linear/fits.csv"
+    assert snakemake(tmp_path, tiny(sizes=sizes), fits).returncode == 0
+    ended = snakemake(tmp_path, tiny(sizes=(20, 60), of={"nested": [40]}), fits, "-n", "--quiet", "host")
+    said = ended.stdout + ended.stderr
+    assert "\nanalyse " in said and "\nmeasure " not in said, said
+
+
 def test_an_address_that_does_not_answer_is_no_reason_to_measure_again(tmp_path):
     settings = tiny(sizes=[30], of={"dataset": "adult"})
     ended = snakemake(tmp_path, settings, MEASURED, https_proxy="http://127.0.0.1:9")

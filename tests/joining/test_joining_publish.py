@@ -228,6 +228,7 @@ def test_changed_missing_and_unlisted_files_are_refused(tmp_path):
         (missing, r"check\.json is missing"),
         (bare, "has no SHA256SUMS: it is not a published run"),
         (odd, "SHA256SUMS:1: is not a checksum with a file name"),
+        ({**whole, archives.SUMS: b"\n" * 3_000_001}, "SHA256SUMS is too long"),
     ):
         path = tmp_path / "bad.zip"
         with zipfile.ZipFile(path, "w") as archive:

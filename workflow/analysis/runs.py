@@ -333,6 +333,11 @@ class Runs:
         return found
 
     @cached_property
+    def started(self) -> frozenset[str]:
+        """The contenders with a run that was made."""
+        return frozenset(run.contender for run in self.runs if run.status != "not_run")
+
+    @cached_property
     def timing_conditions(self) -> Mapping[str, Conditions]:
         """Return hardware and protocol whose seconds count, for each experiment that ran under several.
 

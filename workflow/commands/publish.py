@@ -40,11 +40,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     }
     layers = [(origin, layer) for origin, layer in settings.items() if any(layer.values())]
     project = load_config(layers)
-    target = (
-        callers_folder.output_path(given.output)
-        if given.output
-        else Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
-    )
+    name = Path(f"{'-'.join(['svmrepro', given.scale, *given.papers])}.zip")
+    target = callers_folder.output_path(given.output or name)
     if not target.parent.is_dir():
         raise StepError(f"--output: {target.parent} is not a folder; name an existing one")
     if target.exists() and not archives.is_archive(target):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from svmrepro.workflow.commands import checkout
 from svmrepro.workflow.configuration import callers_folder, home, paths
 
 
@@ -34,6 +35,8 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.steps import remake
 
+    if given.reference:
+        checkout.require("pyproject.toml")
     output = callers_folder.output_path(given.output) if given.output else home() / "results" / paths.AGAIN
     folders = [callers_folder.input_path(folder) for folder in given.folders]
     return remake.run(folders, output, given.reference, figures=not given.tables)

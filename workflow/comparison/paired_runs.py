@@ -100,24 +100,24 @@ class PairedRuns:
         return _by_row(self.here.rows), _by_row(self.there.rows)
 
     @cached_property
+    def _shared(self) -> dict[RowKey, list[tuple[Entry, Entry]]]:
+        """Rows that both runs have, in this run's order, with the entries of their common seeds."""
+        here, there = self._by_row
+        return {
+            key: [(entry, there[key][seed]) for seed, entry in entries.items() if seed in there[key]]
+            for key, entries in here.items()
+            if key in there
+        }
+
+    @cached_property
     def rows(self) -> list[MatchedRow]:
         """Rows that both runs have, in this run's order."""
-        here, there = self._by_row
-        return [self._row(key, here[key], there[key]) for key in here if key in there]
+        return [self._row(key, common) for key, common in self._shared.items()]
 
     @cached_property
     def other_data_pairs(self) -> dict[RowKey, int]:
         """Rows that both runs have, and how many of their common seeds stand for other data in each run."""
-        here, there = self._by_row
-        counts = {
-            key: sum(
-                data_differ(entry, there[key][seed])
-                for seed, entry in here[key].items()
-                if seed in there[key]
-            )
-            for key in here
-            if key in there
-        }
+        counts = {key: sum(data_differ(*both) for both in common) for key, common in self._shared.items()}
         return {key: count for key, count in counts.items() if count}
 
     @cached_property
@@ -160,8 +160,7 @@ class PairedRuns:
         """Claims that were judged in both runs, with different verdicts."""
         return [key for key, both in self.claims.items() if claim_change(*both) == CHANGED]
 
-    def _row(self, key: RowKey, here: Mapping[str, Entry], there: Mapping[str, Entry]) -> MatchedRow:
-        common = [(here[seed], there[seed]) for seed in here if seed in there]
+    def _row(self, key: RowKey, common: Sequence[tuple[Entry, Entry]]) -> MatchedRow:
         both = [(a, b) for a, b in common if not data_differ(a, b)]
         if common and not both:
             a, b = common[0]
@@ -169,26 +168,26 @@ class PairedRuns:
         for a, b in both:
             if a["setting"] != b["setting"]:
                 return MatchedRow(key, 0, SETTINGS, _settings(a["setting"], b["setting"]), {})
+        solved = [(a, b) for a, b in both if a["counts"] and b["counts"]]
         statuses = [(a["status"], b["status"]) for a, b in both if not (a["counts"] and b["counts"])]
-        both = [(a, b) for a, b in both if a["counts"] and b["counts"]]
-        said = [f"{a} here, {b} there" for a, b in sorted(statuses, key=lambda pair: pair[0] == pair[1])]
-        if not both:
-            return MatchedRow(key, 0, UNSOLVED, (said or ["no seed in common"])[0], {})
-        verdict, detail = _verdict(
-            [(a["counts"], b["counts"]) for a, b in both],
-            int(both[0][0]["n"]),
-            same=self.outcome.same_machine.get(key[0], False),
-        )
+        unequal = [(a, b) for a, b in statuses if a != b]
         # A slower machine may meet limits of time or memory; a failure is a fault of the code.
-        if any(a != b and {a, b} & set(FAILED) for a, b in statuses):
-            verdict, detail = DIFFERS, said[0]
+        failed = [(a, b) for a, b in unequal if {a, b} & set(FAILED)]
+        said = next((f"{a} here, {b} there" for a, b in (*failed, *unequal, *statuses)), "no seed in common")
+        if not solved:
+            return MatchedRow(key, 0, UNSOLVED, said, {})
+        verdict, detail = DIFFERS, said
+        if not failed:
+            same = self.outcome.same_machine.get(key[0], False)
+            counts = [(a["counts"], b["counts"]) for a, b in solved]
+            verdict, detail = _verdict(counts, int(solved[0][0]["n"]), same=same)
         values = {}
         for name in NAMES:
-            pairs = [(_count(a["counts"], name), _count(b["counts"], name)) for a, b in both]
+            pairs = [(_count(a["counts"], name), _count(b["counts"], name)) for a, b in solved]
             kept = [(a, b) for a, b in pairs if a is not None and b is not None]
             if kept:
                 values[name] = ([a for a, _ in kept], [b for _, b in kept])
-        return MatchedRow(key, len(both), verdict, detail, values)
+        return MatchedRow(key, len(solved), verdict, detail, values)
 
 
 def claim_change(here: str, there: str) -> str:

@@ -22,6 +22,7 @@ from svmrepro.workflow.configuration.artefact_kinds import ARTEFACT_KINDS
 from svmrepro.workflow.configuration.artefact_settings import settings_of
 from svmrepro.workflow.configuration.callers_folder import expanded
 from svmrepro.workflow.configuration.model import (
+    COMMAND_LINE,
     DEFAULT_SCALE,
     Artefact,
     Config,
@@ -65,7 +66,7 @@ def load(overrides: Sequence[Layer], folder: Path) -> Config:
     changes = Layers()
     for origin, layer in overrides:
         try:
-            changes.add(plain(layer), origin)
+            changes.add(plain(layer, words=origin == COMMAND_LINE), origin)
         except ValueError as error:
             raise StepError(f"{origin}: {error}") from error
     layers = Layers()
@@ -317,9 +318,8 @@ def _contenders(
     for label, each in entry.contenders.items():
         if each is not None:
             with under("contenders", label):
-                contenders[label] = _contender(label, each, entry, settings, kernel)
-                solver = str(each.solver)
-                if each.warm and (not in_grid or ":" in solver or not SOLVERS[solver].starts):
+                made = contenders[label] = _contender(label, each, entry, settings, kernel)
+                if made.warm and (not in_grid or ":" in made.solver or not SOLVERS[made.solver].starts):
                     raise Fault(("warm",), "needs a grid, and a solver that takes a start")
     return contenders
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration.model import Config, Layer, config_dir
+from svmrepro.workflow.configuration.model import COMMAND_LINE, Config, Layer, config_dir
 
 
 def load_config(
@@ -45,12 +45,14 @@ def load_config(
 def merged(overrides: Mapping[str, Any] | Sequence[Layer]) -> dict[str, Any]:
     """Merge the layers of command-line settings; see :func:`load_config`."""
     from svmrepro.workflow.configuration._layers import Layers
+    from svmrepro.workflow.configuration.plain_yaml import plain
 
     layers = Layers()
     for origin, layer in _layers(overrides):
-        layers.add(layer, origin)
+        # What becomes of it is read as a file, of which no words are parsed.
+        layers.add(plain(layer) if origin == COMMAND_LINE else layer, origin)
     return layers.content
 
 
 def _layers(overrides: Mapping[str, Any] | Sequence[Layer]) -> Sequence[Layer]:
-    return [("--config", overrides)] if isinstance(overrides, Mapping) else overrides
+    return [(COMMAND_LINE, overrides)] if isinstance(overrides, Mapping) else overrides

@@ -34,6 +34,9 @@ PROTOCOL = 1
 #: Settings, nested as in the files, with the name of their source for messages.
 Layer = tuple[str, Mapping[str, Any]]
 
+#: The source of the command line's settings.
+COMMAND_LINE = "--config"
+
 #: The scale whose settings are config.yaml itself.
 DEFAULT_SCALE = "default"
 

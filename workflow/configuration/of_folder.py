@@ -36,7 +36,8 @@ def config_of(folder: Path, scale: str, papers: Iterable[str]) -> Config | None:
 def _candidates(folder: Path, scale: str, papers: Iterable[str]) -> Iterator[Config]:
     """Yield the configurations that can be read, the most fitting one first."""
     kept = folder / ".config"
-    runs = (kept / RUNS).read_text(encoding="utf-8").splitlines() if (kept / RUNS).is_file() else []
+    said = (kept / RUNS).read_text(encoding="utf-8", errors="replace") if (kept / RUNS).is_file() else ""
+    runs = said.splitlines()
     last = {name: place for place, name in enumerate(runs)}
     files = [path for path in kept.glob("*.json") if not path.name.endswith(".overrides.json")]
     # Folders of earlier versions have no list of runs.

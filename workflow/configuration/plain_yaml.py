@@ -144,10 +144,10 @@ def word(text: str) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else text
 
 
-def plain(value: Any) -> Any:
-    """Parse the texts in command-line settings as plain YAML scalars.
+def plain(value: Any, words: bool = True) -> Any:
+    """Return settings as plain data; parse the ``words`` of the command line as YAML scalars.
 
-    Snakemake leaves ``true`` and numbers inside ``{...}`` or ``[...]`` as text. It also reads
+    There Snakemake leaves ``true`` and numbers inside ``{...}`` or ``[...]`` as text. It also reads
     ``--configfile`` itself, so that anchors in there may still expand to very large data: settings that are
     larger or more deeply nested than a file may be are a ValueError.
     """
@@ -164,7 +164,7 @@ def plain(value: Any) -> Any:
             return {key: read(entry, depth + 1) for key, entry in value.items()}
         if isinstance(value, list):
             return [read(entry, depth + 1) for entry in value]
-        return word(value) if isinstance(value, str) else value
+        return word(value) if words and isinstance(value, str) else value
 
     return read(value, 0)
 

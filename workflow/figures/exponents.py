@@ -44,7 +44,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     ]
     if any(results.compared(name) for name in names):
         handles.append(entry("paper, as printed", color="#333", marker="|", markersize=9))
-    if any(line.get_marker() in "<>" for axes in panels for line in axes.get_lines()):
+    if any(line.get_marker() in ("<", ">") for axes in panels for line in axes.get_lines()):
         handles.append(entry("interval continues", color="#555", marker=">", markersize=3.5, linestyle="-"))
     figure.legend(
         handles=handles,

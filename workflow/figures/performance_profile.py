@@ -31,11 +31,10 @@ def build(results: Results, artefact: Artefact) -> Figure:
     fewer than half, its line would be about other problems than the rest: a note names it instead.
     """
     experiments = [results.experiment(name) for name in artefact.experiments]
-    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
     labels = [
         label
         for label in dict.fromkeys(label for each in experiments for label in each.contenders)
-        if label in run and all(label in each.contenders for each in experiments)
+        if label in results.runs.started and all(label in each.contenders for each in experiments)
     ]
     by_problem = [seconds_of(results, name, labels) for name in artefact.experiments]
     solved = [each for each in by_problem if each]

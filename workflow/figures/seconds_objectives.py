@@ -40,8 +40,7 @@ Point = tuple[float, float]
 def build(results: Results, artefact: Artefact) -> Figure:
     """Draw a line of two panels per experiment: seconds against size, and the objective against time."""
     experiments = [results.experiment(name) for name in artefact.experiments]
-    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
-    looks = {label: look for label, look in looks_of(experiments).items() if label in run}
+    looks = {label: look for label, look in looks_of(experiments).items() if label in results.runs.started}
     drawn = {each.contender for each in results.runs.runs if each.solved or each.timed_out}
     height = 2.5 * len(experiments) + (0.35 + 0.17 * math.ceil(len(drawn) / 4))
     figure = style.new_figure(style.PAGE, height)

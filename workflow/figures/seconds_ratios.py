@@ -48,8 +48,7 @@ def build(results: Results, artefact: Artefact) -> Figure:
     experiments = [results.experiment(name) for name in artefact.experiments]
     looks = {label: look for label, look in looks_of(experiments).items() if label != baseline}
     # Contenders that never ran take no room.
-    run = {each.contender for each in results.runs.runs if each.status != "not_run"}
-    panel_looks = {label: look for label, look in looks.items() if label in run}
+    panel_looks = {label: look for label, look in looks.items() if label in results.runs.started}
     height = max(0.3, 0.1 + 0.085 * len(panel_looks))
     figure = style.new_figure(style.PAGE, 1.5 + height * len(experiments))
     axes = figure.subplots()

@@ -111,8 +111,9 @@ def lines_of(results: Results, names: Sequence[str], axes: Sequence[str]) -> lis
     for name in names:
         options = Options(results, name, axes)
         for label, contender in results.experiment(name).contenders.items():
-            changed = options.changed(options.first(contender.solver), label)
-            if len(changed) <= 1:
+            first = options.first(contender.solver)
+            changed = options.changed(first, label)
+            if label == first or len(changed) == 1:
                 lines = found.setdefault(contender.solver, {})
                 lines.setdefault(label, SettingLine(contender.solver, label, changed))
     return [line for lines in found.values() for line in lines.values()]

@@ -19,22 +19,22 @@ COLUMNS = 3
 
 
 def build(results: Results, artefact: Artefact) -> Figure:
-    """Draw one histogram per experiment, summed over its permutations.
+    """Draw one histogram per experiment and size, summed over its permutations.
 
     Settings of the artefact: ``contender``, which must count its step lengths.
     """
     label = artefact.settings["contender"]
-    names = list(artefact.experiments)
-    lines = math.ceil(len(names) / COLUMNS)
+    experiments = [results.experiment(name) for name in artefact.experiments]
+    problems = [(experiment, n) for experiment in experiments for n in experiment.sizes]
+    lines = math.ceil(len(problems) / COLUMNS)
     figure = new_figure(PAGE, 1.75 * lines + 0.5)
-    panels = figure.subplots(lines, min(COLUMNS, len(names)), sharex=True, squeeze=False)
-    for axes, name in zip(panels.flat, names, strict=False):
-        for n in results.experiment(name).sizes:
-            _draw(axes, results, results.experiment(name), label, n)
+    panels = figure.subplots(lines, min(COLUMNS, len(problems)), sharex=True, squeeze=False)
+    for axes, (experiment, n) in zip(panels.flat, problems, strict=False):
+        _draw(axes, results, experiment, label, n)
     columns = panels.shape[1]
     for place, axes in enumerate(panels.flat):
-        axes.set_visible(place < len(names))
-        lowest = place + columns >= len(names)
+        axes.set_visible(place < len(problems))
+        lowest = place + columns >= len(problems)
         axes.tick_params(labelbottom=lowest)
         if lowest:
             axes.set_xlabel(

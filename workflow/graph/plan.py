@@ -76,9 +76,12 @@ class Plan:
         #: The configuration file that the steps read. It is named by its content, so that a later command
         #: does not disturb a run in progress.
         self.file = folder / f"{name}.json"
-        #: The command line's settings, for the Snakemake processes that rules start.
-        self.overrides_file = folder / f"{name}.overrides.json"
-        for file, content in ((self.file, text), (self.overrides_file, json.dumps(settings) + "\n")):
+        said = json.dumps(settings) + "\n"
+        own = hashlib.sha256(said.encode()).hexdigest()[:12]
+        #: The command line's settings, for the Snakemake processes that rules start. Other settings may give
+        #: the same configuration now, but not after a change of the files in `config/`.
+        self.overrides_file = folder / f"{name}-{own}.overrides.json"
+        for file, content in ((self.file, text), (self.overrides_file, said)):
             if not file.is_file():
                 atomic_write(file, content)
         self._jobs: dict[tuple[str, str], dict[str, Job]] = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svmrepro.workflow.configuration.model import Layer
+from svmrepro.workflow.configuration.model import COMMAND_LINE, Layer
 from svmrepro.workflow.configuration.plain_yaml import apart
 
 #: Snakemake options that only print or inspect something and run no jobs.
@@ -40,7 +40,7 @@ def layers_of(settings: Mapping[str, Any], files: Iterable[str]) -> list[Layer]:
     for file in reversed(list(files)):
         same, settings = apart(settings, load_configfile(file))
         layers.insert(0, (os.path.relpath(file), same))
-    return [*layers, ("--config", settings)]
+    return [*layers, (COMMAND_LINE, settings)]
 
 
 def config_beside(base: Path) -> Path | None:

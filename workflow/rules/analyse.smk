@@ -19,6 +19,7 @@ rule analyse:
         step=step("analyse"),
         code=PLAN.code("steps.analyse"),
         rows=lambda wildcards: PLAN.rows_fingerprint(wildcards.paper, [wildcards.experiment]),
+        nested=lambda wildcards: CONFIG.experiment(wildcards.paper, wildcards.experiment).nested,
     shell:
         "{params.step} --paper {wildcards.paper:q} --experiment {wildcards.experiment:q} 2>&1 | tee {log:q}"
 

@@ -197,7 +197,8 @@ class RunProgress:
             why = f": cannot write into {full}: no space left on device" if full else ""
             unlogged = [paths.output_log(self._plan.config)] if record.rule_name in _UNLOGGED else []
             logs = ", ".join(map(str, unlogged or record.log)) or "its output"
-            self._once(record.rule_name, f"error: {record.rule_name} failed{why}; see {logs}")
+            text = f"error: {record.rule_name} failed{why}; see {logs}"
+            self._once(record.rule_name if full else text, text)
 
     def _on_error(self, record: logging.LogRecord) -> None:
         text = record.getMessage().removeprefix("WorkflowError:").strip()

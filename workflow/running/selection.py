@@ -24,7 +24,12 @@ def selected(layers: Sequence[Layer], solvers: Sequence[str], data: Sequence[str
     named, or all if none is. An unknown name, or an empty selection, raises a StepError.
     """
     config = load_config(layers)
-    own = {name: valid_name(name) for name in solvers if _is_own(name)}
+    try:
+        own = {name: valid_name(name) for name in solvers if _is_own(name)}
+    except user_functions.UserSolverError as error:
+        raise StepError(f"-s: {one_line(error)}") from None
+    if len({*own.values()}) < len(own):
+        raise StepError(f"-s {' -s '.join(own)}: two of these would have the same name; rename one")
     for name in own:
         try:
             user = user_functions.find(name)

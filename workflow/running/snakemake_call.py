@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from svmrepro.workflow.configuration import ROOT, as_called, callers_folder, config_dir, paths
-from svmrepro.workflow.configuration.model import Layer
+from svmrepro.workflow.configuration.model import COMMAND_LINE, Layer
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.running.single_options import refuse_repeated
 
@@ -96,6 +96,8 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     if getattr(given, "solver", None) or getattr(given, "dataset", None):
         layers = selected(layers, given.solver, given.dataset)
     targets = set(settings.targets or ())
+    if "reference" in targets and (getattr(given, "solver", None) or getattr(given, "dataset", None)):
+        raise StepError("reference: takes whole papers; leave out -s and -d")
     if goal is not None:
         named = {target for target in targets if _is_paper(target)}
         if named:
@@ -371,7 +373,7 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[Lay
             raise StepError(f"--config: {what}") from error
     if isinstance(against := chosen.get("against"), str):
         chosen["against"] = _found(against, settings)
-    layers.append(("--config", chosen))
+    layers.append((COMMAND_LINE, chosen))
     if given.scale is not None:
         layers.append(("--scale", {"scale": given.scale}))
     return layers
@@ -379,7 +381,7 @@ def _layers(given: argparse.Namespace, settings: argparse.Namespace) -> list[Lay
 
 def _compare_layer(runs: Sequence[str], layers: Iterable[Layer], settings: argparse.Namespace) -> Layer:
     """Return the setting of the other run, which the command line must name only once."""
-    option = next((layer.get("against") for source, layer in layers if source == "--config"), None)
+    option = next((layer.get("against") for source, layer in layers if source == COMMAND_LINE), None)
     every = {_found(run, settings): run for run in [*runs, *([str(option)] if option else [])]}
     if len(every) > 1:
         words = " ".join(every.values())

@@ -214,7 +214,12 @@ def noise_of_slope(
     variances = repeats + spread**2
     of_slope = float(weights**2 @ variances)
     half = student_quantile(_freedom(of_slope, float(weights**2 @ repeats), freedom)) * math.sqrt(of_slope)
-    residuals = y - y.mean() - centred * float(weights @ y)
+    # Those of the weighted line: those of the other are larger than an F-test allows where the sizes have
+    # different numbers of runs.
+    precision = 1.0 / variances if variances.all() else np.ones(m)
+    apart = x - np.average(x, weights=precision)
+    slope = float((precision * apart) @ y) / float((precision * apart) @ apart)
+    residuals = y - np.average(y, weights=precision) - slope * apart
     far = residuals**2 > _ROUNDING
     if not far.any():
         return SlopeNoise(half, False)

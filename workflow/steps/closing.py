@@ -71,8 +71,12 @@ def _claims(config: Config, chosen: Sequence[Experiment]) -> str:
 
 def _whole(config: Config, chosen: Sequence[Experiment]) -> list[str]:
     """Return the papers all of whose experiments are among the chosen."""
-    names = {experiment.name for experiment in chosen}
-    return [name for name, paper in config.papers.items() if paper.experiments.keys() <= names]
+    names = {(experiment.paper, experiment.name) for experiment in chosen}
+    return [
+        name
+        for name, paper in config.papers.items()
+        if names.issuperset((name, each) for each in paper.experiments)
+    ]
 
 
 def _words(config: Config, papers: Sequence[str], every: Iterable[str]) -> str:

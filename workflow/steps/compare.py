@@ -42,6 +42,9 @@ def run(config: Config) -> None:
         table = build(pair, here.papers)
         for form, path in paths.table(config, paths.COMPARE, name).items():
             atomic_write(path, FORMS[form](table))
+    for paper in config.papers.keys() - {*there.papers}:
+        for old in paths.figure(config, paths.COMPARE, paper).values():  # of an earlier comparison
+            old.unlink(missing_ok=True)
     with styled():
         for paper in there.papers:
             write(figures.build(pair, paper), paths.figure(config, paths.COMPARE, paper))

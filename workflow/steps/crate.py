@@ -14,10 +14,12 @@ from typing import Any
 
 import pandas as pd
 from svmrepro.datasets.registry import registry
+from svmrepro.workflow.analysis.run_files import FORM, REQUIRED
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.result_files.measurement_columns import LICENCE
+from svmrepro.workflow.result_files.result_rows import read_rows
 
 METADATA = "ro-crate-metadata.json"
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
@@ -51,6 +53,8 @@ def run(folder: Path) -> int:
     measured = sorted(folder.glob(f"*/{MEASUREMENTS}"))
     if not measured:
         raise StepError(f"{folder}: no <paper>/{MEASUREMENTS} in it")
+    for path in measured:
+        read_rows(path, (*REQUIRED, "paper", "scale", "dataset", "cpu_seconds", "time"), FORM)
     runs = pd.concat([pd.read_parquet(path) for path in measured], ignore_index=True)
     files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*/*.*")) if path.is_file()]
     atomic_write(folder / METADATA, metadata(runs, {name: {} for name in files}))

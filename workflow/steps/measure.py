@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from svmrepro.workflow import fingerprints
 from svmrepro.workflow.configuration import Config, Contender, Experiment, jobs, paths
 from svmrepro.workflow.configuration.jobs import Instance, Job
+from svmrepro.workflow.errors import run_safely
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.journal.journal_file import Journal
 from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, dump_lines
@@ -215,12 +216,17 @@ def run(config: Config, paper: str, experiment: str, job: str, log: Path | None 
         supervised(present, journal, progress)
         os.environ["NUMBA_CACHE_DIR"] = str(fingerprints.compiled_dir())
         register(config)
-        measure_job(config, described, part, progress, present, earlier)
+
+        def measured() -> int:
+            measure_job(config, described, part, progress, present, earlier)
+            return 0
+
+        code = run_safely(measured) if own else measured()
     if own:
         # Threads and functions at exit that a user's solver left behind could keep this process for ever.
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -332,3 +332,17 @@ def test_a_claim_that_neither_run_measured_is_no_agreement(full, other):
     judged = sum(verdict != "not measured here" for verdict, _ in there.claims[PAPER].values())
     assert int(line["claims_same"]) == judged
     assert int(line["claims_unjudged"]) == len(there.claims[PAPER]) - judged > 0
+
+
+def test_a_failure_is_the_reason_and_no_limit_of_another_sample():
+    common = {"setting": {}, "data": "", "n": "10"}
+    stopped, failed = (
+        (
+            {**common, "status": one, "counts": {}},
+            {**common, "status": "optimal", "counts": {"iterations": 5.0}},
+        )
+        for one in ("time_limit", "uncertified")
+    )
+    solved = (stopped[1], stopped[1])
+    row = PairedRuns(None, None)._row((PAPER, "noise", 10, "smo", ""), [stopped, failed, solved])
+    assert (row.verdict, row.detail, row.pairs) == ("differs", "uncertified here, optimal there", 1)

@@ -15,6 +15,7 @@ from svmrepro.workflow.configuration import (
     read_config,
 )
 from svmrepro.workflow.configuration import settings as structs
+from svmrepro.workflow.configuration.loading import merged
 from svmrepro.workflow.configuration.model import HeldOut
 from svmrepro.workflow.configuration.plain_yaml import read_yaml
 from svmrepro.workflow.errors import StepError
@@ -321,6 +322,14 @@ def test_texts_of_the_command_line_are_read_as_yaml_reads_them():
     found = config.experiment("platt1998", "adult-linear")
     assert (found.C, found.sizes) == (0.1, (1605, 2265))
     assert found.contenders["chunking"].options["bends"] is True
+
+
+def test_texts_of_a_file_stay_texts():
+    own = {"path": str(Path(__file__)), "label": "2", "format": "csv"}
+    config = load_config([("mine.yaml", {"datasets": {"mine": own}})])
+    assert config.datasets["mine"].label == "2"
+    assert merged({"datasets": {"mine": {"rows": "2"}}}) == {"datasets": {"mine": {"rows": 2}}}
+    assert merged([("mine.yaml", {"datasets": {"mine": own}})])["datasets"]["mine"] == own
 
 
 def test_contenders_of_a_paper_join_every_experiment(folder):
