@@ -41,7 +41,7 @@ together, m the number of errors and S = |X|'|c|, to first order in u and withou
 
     |fl(v) - v| <= 2 u |v| + g_m (L + 2) u S
 
-Memory: blocks of 16 MB, whatever the number of examples or of support vectors.
+Memory: blocks of 16 MB, or of 2,048 rows or 512 columns where these take more.
 
 Cited above:
 

@@ -194,7 +194,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n_samples,)
             Labels of any sortable type, with at least two different values.
         sample_weight : array_like, shape (n_samples,), optional
-            Factor on C for each example; examples with weight 0 are ignored.
+            Factor on C for each example. Those with weight 0 take no part in training, but count for
+            ``gamma="scale"`` and, if their class has others, for ``class_weight="balanced"``, as in SVC.
 
         Returns
         -------
@@ -528,10 +529,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"solver {self.solver!r} returns neither multipliers nor weights")
         if solution.status != OPTIMAL:
             warnings.warn(
-                f"solver {self.solver!r} stopped early: {solution.status}", ConvergenceWarning, stacklevel=3
+                f"solver {self.solver!r} stopped early: {solution.status}", ConvergenceWarning, stacklevel=4
             )
         return solution
 
+    @np.errstate(all="ignore")  # whatever the caller's is
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return f(x) of every pair, shape (n_samples, n_pairs)."""
         check_is_fitted(self)

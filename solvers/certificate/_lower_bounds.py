@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from svmrepro.solvers.certificate._pairs import PairPlane, pair_coefficients, pair_plane
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.reference_kernels import UNIT, Sum, exact_sum, growth, weighted_sum
+from svmrepro.solvers.reference_kernels import UNIT, Sum, column_sizes, exact_sum, growth, weighted_sum
 from svmrepro.solvers.registry import HINGE, SQUARED_HINGE
 
 Vector = npt.NDArray[np.float64]
@@ -59,11 +59,8 @@ class Bound(NamedTuple):
 
 
 def of_multipliers(problem: Problem, alpha: Vector, loss: str) -> Bound:
-    """Return the dual objective of one multiplier per example; with a bias they are first balanced."""
-    y = problem.y
-    if problem.bias:
-        alpha = _balanced(alpha, y)
-    v = weighted_sum(problem.X, y * alpha)
+    """Return the dual objective of one multiplier per example."""
+    v = weighted_sum(problem.X, problem.y * alpha)
     penalty = exact_sum(alpha * (alpha / problem.bounds)) if loss == SQUARED_HINGE else 0.0
     bound = Bound.of(exact_sum(alpha), v, penalty)
     return bound.counted(alpha, problem.bounds if loss == HINGE else np.inf)
@@ -106,19 +103,10 @@ def of_search(problem: Problem, w: Vector, loss: str) -> Bound:
     return of_multipliers(problem, np.clip(found, 0.0, problem.bounds), loss)
 
 
-def _balanced(alpha: Vector, y: Vector) -> Vector:
-    """Scale down the multipliers of the class with the larger sum so that ``sum_i y_i alpha_i`` is 0."""
-    positive, negative = exact_sum(alpha[y > 0]), exact_sum(alpha[y < 0])
-    if positive == negative:
-        return alpha
-    heavier, ratio = (1.0, negative / positive) if positive > negative else (-1.0, positive / negative)
-    return np.where(y == heavier, alpha * ratio, alpha)
-
-
 def of_pairs(problem: Problem, alpha: Vector) -> Bound:
     """Return the dual objective of one multiplier per pair, in the order of :func:`pair_coefficients`."""
     coefficients, sizes = pair_coefficients(problem.y, alpha)
-    v = weighted_sum(problem.X, coefficients, growth(problem.n + 2) * sizes)
+    v = _sum_of(problem.X, coefficients, growth(problem.n + 2) * sizes)
     return Bound.of(exact_sum(alpha), v).counted(alpha, problem.total / max(alpha.size, 1))
 
 
@@ -130,7 +118,15 @@ def _of_pair_planes(problem: Problem, a: Vector, planes: list[PairPlane]) -> Bou
         sizes += (weight / plane.pairs) * np.abs(plane.coefficients)
         linear += (weight / plane.pairs) * plane.violated
     rounding = growth(len(planes) + 3)
-    return Bound.of(linear, weighted_sum(problem.X, coefficients, rounding * sizes), wrong=rounding * linear)
+    return Bound.of(linear, _sum_of(problem.X, coefficients, rounding * sizes), wrong=rounding * linear)
+
+
+def _sum_of(X: Any, c: Vector, wrong: Vector) -> Sum:
+    """Return ``sum_j c_j x_j`` for coefficients that may be wrong by so much, also where they are 0."""
+    v = weighted_sum(X, c)
+    if getattr(X, "elsewhere", False):  # of which only an estimate is known
+        return v
+    return Sum(v.value, v.error + column_sizes(X, wrong))
 
 
 def _pair_search(problem: Problem, w: Vector) -> Bound:

@@ -463,13 +463,11 @@ def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
     """Judge weights by the gap between the primal objective and a lower bound."""
     w, alpha, loss = solution.weights, solution.alpha, solution.loss
     assert w is not None
-    primal, above = _primal(problem, w, solution.bias, loss)
+    primal, above = _primal(problem, w, loss)
     if alpha is not None and loss == PAIRS:
         bound = lower_bounds.of_pairs(problem, alpha)
     elif alpha is not None:
         bound = lower_bounds.of_multipliers(problem, alpha, loss)
-    elif problem.bias:
-        raise ValueError("certify needs alpha beside the weights of a problem with a bias")
     elif solution.witness is not None:
         bound = lower_bounds.of_witness(problem, solution.witness, loss)
     else:
@@ -492,10 +490,10 @@ def _certify_gap(problem: Problem, solution: Solution) -> Certificate:
     )
 
 
-def _primal(problem: Problem, w: Vector, bias: float, loss: str) -> tuple[float, float]:
+def _primal(problem: Problem, w: Vector, loss: str) -> tuple[float, float]:
     """Return the primal objective at given weights, and a bound on how much rounding has lowered it."""
     found = outputs(problem.X, Sum(w, np.zeros(problem.d)))
-    f, y, C = found.value + bias, problem.y, problem.bounds
+    f, y, C = found.value, problem.y, problem.bounds
     error = found.error + 4.0 * UNIT * (np.abs(f) + 1.0)
     if loss == PAIRS:
         total, m, off = pair_loss(y, f)

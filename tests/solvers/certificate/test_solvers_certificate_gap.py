@@ -86,6 +86,18 @@ def test_dual_of_pairs_is_a_lower_bound() -> None:
     assert not halved.passes(1e-3, 1.0)
 
 
+def test_coefficients_that_cancel_may_be_wrong_all_the_same() -> None:
+    n = 1536  # the sum has three blocks; in the middle one all coefficients are 0
+    X, i = np.ones((n, 1)), np.arange(1, n)
+    X[600:900], X[-1] = 1e8, 2.0
+    alpha = np.zeros(n * (n - 1) // 2)
+    alpha[i * (i + 1) // 2 - 1] = 1.0  # of neighbours in rank
+    problem = Problem(X, np.arange(n, dtype=float), alpha.size / n, bias=False)
+    found = certify(problem, answer([0.0], "pairs", alpha=alpha))
+    assert found.dual == n - 1 - 0.5  # of v = 1
+    assert found.rounding > 1e-4  # 300 coefficients, each a difference of two ones, of rows of 1e8
+
+
 #: w = 1 is optimal, with the objective 0.5.
 TWO = Problem([[1.0], [-1.0]], [1, -1], 0.5, bias=False)
 

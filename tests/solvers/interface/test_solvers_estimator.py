@@ -196,10 +196,17 @@ def test_wrong_data() -> None:
 
 def test_a_limit_warns_and_leaves_something_usable() -> None:
     X, y = data(2, 2000)
-    with pytest.warns(ConvergenceWarning, match="stopped early: time_limit"):
+    with pytest.warns(ConvergenceWarning, match="stopped early: time_limit") as warned:
         model = SVMClassifier(C=1e6, kernel="linear", tol=1e-9, time_limit=1e-3).fit(X, y)
+    assert warned[0].filename == __file__  # else programs that call it twice are warned once
     assert model.solution_.status == "time_limit"
     assert model.predict(X).shape == y.shape
+
+
+def test_numpys_error_state_does_not_matter() -> None:
+    model = SVMClassifier(kernel="poly", degree=2, gamma=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    with np.errstate(all="raise"):
+        assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]
 
 
 def test_in_scikit_learns_tools() -> None:
