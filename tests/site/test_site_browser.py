@@ -355,7 +355,7 @@ def test_flagged_runs_are_marked_and_an_axis_has_its_name(browser, page, tmp_pat
     write_site([paper.parent], tmp_path / "site")
     watched = opened(browser)
     watched.page.goto((tmp_path / "site/smoke/joachims2006/experiments/rcv1-like-C.html").as_uri())
-    expect(watched.page.get_by_text("Crossed marks are runs flagged for other load")).to_be_visible()
+    expect(watched.page.get_by_text("Crossed marks are flagged runs")).to_be_visible()
     expect(watched.page.locator("#plot .legend")).to_contain_text("flagged for other load")
     expect(watched.page.locator("#plot .xtitle")).to_contain_text("C (n times")
     expect(watched.page.get_by_role("button", name="Filter: C", exact=True).first).to_be_visible()

@@ -2,7 +2,7 @@
 
 
 rule fetch_data:
-    """Downloaded data: each file is checked by its hash and prepared; a set that is not available says why."""
+    """Downloaded data: each file is checked by its hash and prepared; for a missing set the reason is recorded."""
     input:
         lambda wildcards: CONFIG.own_files(wildcards.dataset),
     output:

@@ -5,7 +5,7 @@
 # One job for each paper, so that one paper or figure waits only for what it needs. Where jobs measure side by side,
 # none does so while another compiles.
 rule compile_solvers:
-    """Compiled solvers: made once, before any timed run, so that none compiles anything."""
+    """Compiled solvers: made once, before any timed run, so that no timed run compiles anything."""
     output:
         PLAN.compiled_file,
     log:
