@@ -195,7 +195,7 @@ def measure_job(
         any_lock(paths.timing_slots(config), config.timed_jobs, progress.waiting) as slot,
     ):
         pin_processor(config.pin, slot, config.timed_jobs)
-        progress.begin()
+        progress.begin(earlier)
         measurer = Measurer(config, experiment, progress, present, earlier)
         lines = [line for instance in part.instances for line in measurer.measure(instance)]
         atomic_write(target, dump_lines(lines))
