@@ -27,7 +27,7 @@ from svmrepro.workflow.configuration import Config, Contender, Experiment, jobs,
 from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.journal.journal_file import Journal
-from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, dump_lines
+from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, dump_lines, not_run
 from svmrepro.workflow.journal.missing_runs import MissingRuns
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance, load_test, register
@@ -106,8 +106,7 @@ class Measurer:
         for contender in instance.contenders:
             if contender.label not in measured:
                 reason = stopped.get(contender.label) or missing
-                result = {**NO_RESULT, "status": "not_run", "reason": reason}
-                found.append(self._line(instance, contender, 0, result))
+                found.append(self._line(instance, contender, 0, not_run(reason)))
         order = [contender.label for contender in instance.contenders]
         return sorted(found, key=lambda line: (line["repeat"], order.index(line["contender"])))
 
