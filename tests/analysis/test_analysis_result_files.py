@@ -5,12 +5,13 @@ import os
 import pytest
 from support import write_rows
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS, read_fits, read_ratios
-from svmrepro.workflow.analysis.run_files import read_runs
+from svmrepro.workflow.analysis.run_files import FORM, read_runs
 from svmrepro.workflow.analysis.runs import RELATIVE_GAP, Group, MeasuredRun
 from svmrepro.workflow.comparison.paired_runs import ratios
 from svmrepro.workflow.configuration import load_config, paths
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.judgement.claims import read_verdicts
+from svmrepro.workflow.result_files.measurement_columns import BOOLEAN, FIELDS, FLOAT, INTEGER
 from svmrepro.workflow.steps import closing
 
 RUN = {
@@ -113,6 +114,8 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
         ("run", "flagged", "", "is neither true nor false"),
         ("run", "repeat", "1.5", "is not a count"),
         ("run", "iterations", "-7", "is not a count"),
+        ("run", "peak_memory_bytes", "-5000000", "is not a count"),
+        ("run", "load_after", "-1", "is not a number between 1e-100 and "),
         ("run", "work.nonzeros", "1e400", r"is not a number between -1e\+100 and 1e\+100"),
         ("run", "certificate.dual", "nan", "is not a number"),
         ("run", "certificate.passed", "perhaps", "is neither true nor false"),
@@ -142,6 +145,14 @@ def test_what_no_table_of_results_holds(tmp_path, kind, column, text, message):
     with pytest.raises(StepError, match=rf"t\.csv:\d: (?:{column}: )?.*{message}") as raised:
         read(path)
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 500
+
+
+def test_every_number_and_truth_value_of_a_run_is_checked():
+    typed = {name for name, field in FIELDS.items() if field.type in (INTEGER, FLOAT, BOOLEAN)}
+    # Certificates of later versions may say more.
+    for name in {each for each in typed if "." not in each} - {"certificate"}:
+        with pytest.raises(ValueError, match="^'abc' is "):
+            FORM.kind_of(name)("abc")
 
 
 def test_ratios_at_the_ends_of_what_can_be_said():

@@ -219,6 +219,9 @@ def test_lines_of_another_schema_are_history(tmp_path):
     journal.append(measurement())
     assert len(journal.valid_lines()) == 1
     assert path.read_bytes().startswith(old)
+    journal.append(kept := measurement(row="other"))
+    journal.forget({measurement()["row"]})
+    assert path.read_bytes() == old + encode(kept)
 
 
 def _append(path, writer):

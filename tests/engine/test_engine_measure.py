@@ -148,7 +148,7 @@ def test_faults_of_one_contender_do_not_stop_the_others():
             assert found == status and re.search(reason, said or "")
         # Only one run of a contender that would end the same way again.
         assert len(runs) == (2 if status == "optimal" else 1)
-    assert left(config) == (0, 0.0)
+    assert left(config)[0] == 2 * Counter(line["status"] for line in lines)["error"], "tried again"
 
 
 @pytest.mark.parametrize(
@@ -293,6 +293,7 @@ def test_an_earlier_error_of_a_users_own_solver_does_not_count():
     for earlier, labels in ((0, set()), (len(lines), {"bad"})):
         missing = MissingRuns(the_experiment(config), None, lines, earlier)
         assert {contender.label for contender, _ in missing.runs(rows(config)[0], {})} == labels
+        assert Forecast(config, the_experiment(config), earlier).left()[0] == 2 * len(labels)
 
 
 def test_budget_saves_repeats_but_never_the_first():
@@ -577,6 +578,14 @@ def test_no_time_is_told_of_solvers_that_were_never_measured():
         forecast.add(line)
     seconds = forecast.left()[1]
     assert seconds is not None and seconds > 3
+
+
+def test_a_forecast_knows_what_was_made_however_long_the_journals_are(monkeypatch):
+    config = prepare()
+    measure(config)
+    monkeypatch.setattr("svmrepro.workflow.measurement.forecast.MOST_BYTES", 0)
+    for present in (the_experiment(config), [the_experiment(config)]):
+        assert Forecast(config, present).left() == (0, 0.0)
 
 
 def test_the_commit_is_the_hash_of_this_project_alone(tmp_path, monkeypatch):

@@ -160,8 +160,8 @@ def test_options_are_read_as_by_the_conformance_test(text, value):
         (["-d", "TABLE"], ":2: label '0' where -1 or 1 was expected; --labels maps others, such as 0:-1,1:1"),
         (["-d", "TABLE", "--labels", "0=1"], "--labels: '0=1' is not a label with its sign, such as 0:-1"),
         (["-d", "TABLE", "--labels", "0:-1,1:1", "--label", "ill"], ":1: no column 'ill'"),
-        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has 200 rows"),
-        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "1"], "-n 1: the file has 200 rows; at least 2 are"),
+        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "999"], "-n 999: the file has only 200 rows"),
+        (["-d", "TABLE", "--labels", "0:-1,1:1", "-n", "1"], "mine.csv: -n 1: at least 2 rows are needed"),
         (
             ["-d", "TABLE", "--labels", "a:1,b:1"],
             "error: --labels: must give -1 to some labels and +1 to the",
@@ -409,6 +409,15 @@ def test_a_bench_of_other_data_is_not_replaced(tmp_path, monkeypatch):
     assert folder_of(["mine"], "bench/x") == folder_of([stored], "bench/x")
     with pytest.raises(StepError, match=r"holds a bench of .*arrays/mine\.npz"):
         folder_of(["yours"], "bench/x")
+
+
+@pytest.mark.parametrize("data", ["[", "7", "[7]", "\xff"])
+def test_a_damaged_list_of_data_is_told_in_one_line(data, tmp_path):
+    (tmp_path / MARK).parent.mkdir(parents=True)
+    (tmp_path / MARK).write_text(f"# data: {data}\npaper: bench\n", encoding="latin-1")
+    said = f"{tmp_path / MARK}: the list of data is damaged; name another folder by -o"
+    with pytest.raises(StepError, match=f"^{re.escape(said)}$"):
+        folder_of([], tmp_path)
 
 
 @pytest.mark.parametrize(

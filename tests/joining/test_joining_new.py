@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import shutil
 import sys
 
 import pytest
@@ -114,6 +115,24 @@ def test_files_are_named_as_the_caller_finds_them(tmp_path, monkeypatch, capsys)
         monkeypatch.setattr(configuration.callers_folder, "folder", lambda caller=caller: caller)
         assert main.main(["new", "solver", said.split("/")[-2]]) == 0
         assert f"wrote {said}pyproject.toml" in capsys.readouterr().out
+
+
+def test_an_error_leaves_nothing_half_made(tmp_path, monkeypatch):
+    templates = shutil.copytree(skeleton_writer.TEMPLATES, tmp_path / "templates")
+    (templates / "dataset" / "NAME" / "make.py.j2").write_text(
+        "from pathlib import Path\n"
+        "Path(__file__).with_name('train.csv').touch()\n"
+        "raise OSError(28, 'No space left on device')\n"
+    )
+    monkeypatch.setattr(skeleton_writer, "TEMPLATES", templates)
+    other = tmp_path / "clone" / "config" / "experiments" / "other.yaml"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    for _ in range(2):  # the next try is not refused
+        with pytest.raises(StepError, match=r"my-data/make\.py: OSError: \[Errno 28\] No space left on dev"):
+            skeleton_writer.write("dataset", "my-data", tmp_path / "clone")
+    assert [path for path in (tmp_path / "clone").rglob("*") if path.is_file()] == [other]
+    assert not (tmp_path / "clone" / "my-data").exists()
 
 
 def test_nothing_is_overwritten(tmp_path, monkeypatch):

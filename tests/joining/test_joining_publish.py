@@ -79,6 +79,10 @@ def test_tables_of_other_measurements_are_not_packed(tmp_path):
     assert_old(copy, tables[0])
     tabulate.run(copy, paper.name, tables)
     assert publishing.files_of(copy).keys() == whole.keys()
+    made = paths.table(copy, paper.name, tables[0])["csv"].parent / ".made" / f"{tables[0]}.json"
+    for damaged in ("[]", "{", '{"adult-linear": 7}'):
+        made.write_text(damaged)
+        assert_old(copy, tables[0])
 
 
 def assert_old(config, name):
@@ -129,6 +133,15 @@ def test_a_check_of_other_measurements_is_not_packed(run, papers, name, kept, ch
     found = publishing.files_of(run)
     check.unlink()
     assert ("check.json" in found) is packed
+
+
+def test_a_damaged_check_is_not_packed(run):
+    check = paths.results(run) / "check.json"
+    for content in ("[]", "{", '{"papers": [], "claims": {}}', '{"papers": {"x": ' + "[" * 100_000):
+        check.write_text(content)
+        found = publishing.files_of(run)
+        check.unlink()
+        assert "check.json" not in found
 
 
 def test_only_an_archive_of_a_run_is_overwritten(run, tmp_path, monkeypatch, capsys):

@@ -12,6 +12,7 @@ from svmrepro.workflow.analysis.runs import IDENTITY, MeasuredRun, Runs
 from svmrepro.workflow.journal.journal_line import MOST_COUNTED, STATUSES
 from svmrepro.workflow.result_files import field_types
 from svmrepro.workflow.result_files.field_types import FieldType, Kind
+from svmrepro.workflow.result_files.measurement_columns import BOOLEAN, FIELDS, FLOAT, INTEGER
 from svmrepro.workflow.result_files.result_rows import every, read_rows
 
 _MOST_BINS = 200  # of histograms; there are far fewer
@@ -42,19 +43,22 @@ REQUIRED = ("experiment", "contender", "n", "status", "repeat", "flagged")
 _COUNT, _NUMBER, _SECONDS, _NAME = map(
     field_types.optional, (field_types.count, field_types.number, field_types.seconds, field_types.name)
 )
+_FLAG = field_types.optional(field_types.flag)
+_OF_TYPE = {INTEGER: _COUNT, FLOAT: _NUMBER, BOOLEAN: _FLAG}
+_TOP = {name: field.type for name, field in FIELDS.items() if "." not in name}
 _COLUMN_KINDS: Mapping[str, Kind] = {
+    **{name: _OF_TYPE[type_] for name, type_ in _TOP.items() if type_ in _OF_TYPE},
     **dict.fromkeys(("experiment", "contender"), field_types.name),
     **dict.fromkeys(("paper", "scale", "machine.commit"), _NAME),
     "n": field_types.size,
     "repeat": field_types.count,
     "status": field_types.one_of(STATUSES),
     "flagged": field_types.flag,
-    "certificate.passed": field_types.optional(field_types.flag),
+    "certificate.passed": _FLAG,
     "time": field_types.date,
-    **dict.fromkeys(("seed", "iterations", "kernel_evaluations", "work"), _COUNT),
     **dict.fromkeys(("certificate.n_bound", "certificate.n_nonbound"), _COUNT),
-    **dict.fromkeys(("cpu_seconds", "wall_seconds", "machine.memory_bytes"), _SECONDS),
-    **dict.fromkeys(("point", "C", "eps", "time_limit", "memory_limit_mb", "performance"), _NUMBER),
+    **dict.fromkeys(("cpu_seconds", "wall_seconds", "load_before", "load_after"), _SECONDS),
+    "machine.memory_bytes": _SECONDS,
     **dict.fromkeys(("certificate.dual", "certificate.primal", "certificate.gap"), _NUMBER),
     **dict.fromkeys(("certificate.max_violation", "certificate.pair_gap"), _NUMBER),
     **dict.fromkeys(("certificate.equality_residual", "certificate.relaxed"), _NUMBER),

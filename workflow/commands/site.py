@@ -30,10 +30,6 @@ def run(given: argparse.Namespace, others: list[str]) -> int:
     """Run the command."""
     from svmrepro.workflow.site.pages import write_site
 
-    folders = [callers_folder.input_path(folder) for folder in given.folders]
-    print(
-        write_site(
-            folders, callers_folder.output_path(given.out) if given.out else home() / "results" / "site"
-        )
-    )
+    out = callers_folder.output_path(given.out) if given.out else home() / "results" / "site"
+    print(write_site([callers_folder.input_path(folder) for folder in given.folders], out))
     return 0

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 from svmrepro import datasets
 from svmrepro.workflow.configuration import callers_folder, config_dir
 from svmrepro.workflow.errors import StepError
@@ -81,7 +82,10 @@ def _foreign(folder: Path) -> str:
 def _other_data(folder: Path, data: Sequence[str | Path]) -> str:
     """Return existing data of the bench in the folder that are not among these; "" if there are none."""
     told = next((line for line in _lines(folder / MARK) if line.startswith(_DATA.encode())), None)
-    before = json.loads(told.removeprefix(_DATA.encode())) if told else []
+    try:
+        before = msgspec.json.decode(told.removeprefix(_DATA.encode()), type=list[str]) if told else []
+    except ValueError:
+        raise StepError(f"{folder / MARK}: the list of data is damaged; name another folder by -o") from None
     here = [*_places(data), *(str((folder / "arrays" / f"{name}.npz").resolve()) for name in data)]
     lost = [each for each in before if Path(each).is_absolute() and not Path(each).is_file()]
     return next((each for each in before if each not in [*here, *lost]), "")

@@ -19,7 +19,6 @@ from svmrepro.datasets.readers.npz import write_npz
 from svmrepro.solvers import user_functions
 from svmrepro.workflow.configuration import (
     Config,
-    Experiment,
     callers_folder,
     dump_config,
     load_config,
@@ -31,7 +30,7 @@ from svmrepro.workflow.files import atomic_path, atomic_write
 from svmrepro.workflow.joining import bench_folder, bench_settings
 from svmrepro.workflow.joining.bench_settings import PAPER, Bench
 from svmrepro.workflow.journal.journal_file import Journal
-from svmrepro.workflow.journal.journal_line import OPTIMAL, dump_lines, read_lines
+from svmrepro.workflow.journal.journal_line import OPTIMAL, read_lines
 from svmrepro.workflow.journal.own_solvers import failures
 from svmrepro.workflow.locks import lock
 from svmrepro.workflow.measurement.data_sets import check_own_data_sets, register
@@ -208,7 +207,7 @@ def _measure(config: Config, folder: Path, again: bool) -> None:
     journals = {name: Journal(paths.journal(config, PAPER, name)) for name in experiments}
     if again:  # all before the first run: a bench that is stopped resumes without --again
         for name, journal in journals.items():
-            _forget(journal, experiments[name])
+            journal.forget({instance.fingerprint for instance in instances(experiments[name])})
     for name, journal in journals.items():
         before = {line["run_id"] for line in journal.valid_lines()}
         _measure_set(file, name, again)
@@ -218,13 +217,6 @@ def _measure(config: Config, folder: Path, again: bool) -> None:
         earlier = f"; {sum(made)} of {plural(len(made), 'run')} by an earlier bench (--again repeats them)"
         say(f"{name}: measured{earlier * any(made)}")
     collect.run(config, PAPER)
-
-
-def _forget(journal: Journal, experiment: Experiment) -> None:
-    """Remove the runs of an experiment from a journal; those under other settings stay."""
-    rows = {instance.fingerprint for instance in instances(experiment)}
-    lines = journal.valid_lines()
-    atomic_write(journal.path, dump_lines(line for line in lines if line["row"] not in rows))
 
 
 def _show(config: Config, folder: Path) -> list[Path]:

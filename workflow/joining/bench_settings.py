@@ -253,7 +253,8 @@ def sample_of_file(
     order = np.random.default_rng(0).permutation(len(data.y))
     n = min(len(order), MOST_ROWS) if rows is None else rows
     if not 2 <= n <= len(order):
-        raise StepError(f"{path}: -n {n}: the file has {plural(len(order), 'row')}; at least 2 are needed")
+        why = f"the file has only {plural(len(order), 'row')}" if n > 1 else "at least 2 rows are needed"
+        raise StepError(f"{path}: -n {n}: {why}")
     stored["train"] = (data.X[order[:n]], data.y[order[:n]])
     for size in sizes_of(n):
         if len(set(data.y[order[:size]])) < 2:

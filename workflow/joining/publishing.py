@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.analysis.runs import Runs
@@ -26,6 +27,13 @@ from svmrepro.workflow.site.run_folders import shown_papers
 from svmrepro.workflow.steps import crate
 
 MACHINE = "machine.json"
+
+
+class _Check(msgspec.Struct):
+    """What is read of the record of a check, by paper."""
+
+    papers: dict[str, Any]
+    claims: dict[str, Any]
 
 
 def config_of_run(project: Config, papers: Sequence[str]) -> Config:
@@ -119,7 +127,7 @@ def _is_check_of(papers: Mapping[str, Any], verdicts: Mapping[str, Any], file: P
 
     `about` describes the runs.
     """
-    with suppress(OSError, ValueError, LookupError):
-        checked: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-        return checked["papers"].items() <= papers.items() and checked["claims"].items() <= verdicts.items()
+    with suppress(OSError, ValueError, RecursionError):
+        checked = msgspec.json.decode(file.read_bytes(), type=_Check)
+        return checked.papers.items() <= papers.items() and checked.claims.items() <= verdicts.items()
     return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,8 @@ def next_commands(kind: str, name: str) -> list[str]:
 def write(kind: str, name: str, folder: Path) -> list[Path]:
     """Write a skeleton below a folder, usually the root of the clone; return its files.
 
-    If the name cannot be used or is taken, or a file exists, nothing is written.
+    If the name cannot be used or is taken, or a file exists, nothing is written; after an error nothing is
+    left.
     """
     check_name(kind, name)
     words = {"name": name, "package": name.replace("-", "_")}
@@ -69,11 +71,28 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
     if existing:
         raise StepError(f"{existing[0]} exists already; choose another name")
     _refuse_installed(name)  # after that: what `new` wrote may be installed
-    for path, text in files.items():
-        atomic_write(path, text)
-    if kind == "dataset":
-        subprocess.run([sys.executable, str(folder / name / "make.py")], check=True)
+    new = {next(each for each in (*reversed(path.parents), path) if not each.exists()) for path in files}
+    try:
+        for path, text in files.items():
+            atomic_write(path, text)
+        if kind == "dataset":
+            _make(folder / name / "make.py")
+    except BaseException:  # also Ctrl-C
+        for place in new:
+            if place.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+            else:
+                place.unlink(missing_ok=True)
+        raise
     return [*files, *sorted((folder / name).glob("*.csv"))]
+
+
+def _make(program: Path) -> None:
+    """Run the program that makes the files of a data set; if it fails, a StepError has its last line."""
+    made = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    if made.returncode:
+        last = made.stderr.strip().rpartition("\n")[2]
+        raise StepError(f"{program}: {last or f'exit code {made.returncode}'}")
 
 
 def check_name(kind: str, name: str) -> None:

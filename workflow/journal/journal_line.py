@@ -98,7 +98,7 @@ class Measurement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 _DECODER = msgspec.json.Decoder(Measurement)
 
-#: Result fields of a line for a contender that was not run.
+#: Result fields of a line without a result.
 NO_RESULT: dict[str, Any] = {
     "reason": None,
     "cpu_seconds": None,
@@ -116,6 +116,11 @@ NO_RESULT: dict[str, Any] = {
     "flag_reason": None,
     "noise": {},
 }
+
+
+def not_run(reason: str) -> dict[str, Any]:
+    """Return the result fields of a line for a contender that was not run."""
+    return {**NO_RESULT, "status": "not_run", "reason": reason}
 
 
 def encode(line: Mapping[str, Any]) -> bytes:

@@ -12,6 +12,7 @@ solver lacked may be there now. A run is still to be made unless
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -22,11 +23,25 @@ from svmrepro.workflow.configuration.jobs import Instance, instances
 from svmrepro.workflow.journal.journal_line import FINAL, LIMITS
 
 
+def counting(
+    experiment: Experiment, lines: Iterable[dict[str, Any]], earlier: float = math.inf
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of an experiment's journal that count.
+
+    ``earlier`` is the number of lines that were there when the step began, by default all of them.
+    """
+    current = {instance.fingerprint for instance in instances(experiment)}
+    for number, line in enumerate(lines):
+        earlier_error = line["status"] == "error" and ":" in line["solver"] and number < earlier
+        if line["row"] in current and line["status"] != "not_run" and not earlier_error:
+            yield line
+
+
 class MissingRuns:
     """The runs of an experiment that are still to be made, given all lines of its journal.
 
     ``shuffle`` is the seed of a random order of the contenders; None means that they take turns. ``earlier``
-    is the number of lines that were there when the step began.
+    is that of `counting`.
     """
 
     def __init__(
@@ -41,11 +56,8 @@ class MissingRuns:
         #: Lines that count by the fingerprint of their instance, and those among them that record a limit.
         self._lines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._limits: list[dict[str, Any]] = []
-        current = {instance.fingerprint for instance in instances(experiment)}
-        for number, line in enumerate(lines):
-            earlier_error = line["status"] == "error" and ":" in line["solver"] and number < earlier
-            if line["row"] in current and line["status"] != "not_run" and not earlier_error:
-                self.add(line)
+        for line in counting(experiment, lines, earlier):
+            self.add(line)
 
     def add(self, line: dict[str, Any]) -> None:
         """Record a run.

@@ -37,7 +37,7 @@ from svmrepro.solvers.registry import NotInstalled
 from svmrepro.solvers.user_functions import UserSolverError, find
 from svmrepro.workflow.configuration import Contender, Experiment
 from svmrepro.workflow.errors import StepError, one_line
-from svmrepro.workflow.journal.journal_line import NO_RESULT, OPTIMAL, OWN_LIMIT, STOPPED, finite
+from svmrepro.workflow.journal.journal_line import NO_RESULT, OPTIMAL, OWN_LIMIT, STOPPED, finite, not_run
 from svmrepro.workflow.measurement.judge_matrices import JudgeMatrices
 from svmrepro.workflow.measurement.present_run import PresentRun
 from svmrepro.workflow.surroundings.instructions import Instructions
@@ -168,16 +168,15 @@ class ContenderRuns:
         """
         here = processors()
         if contender.threads > here:  # they would wait for each other
-            reason = f"needs {contender.threads} processors, {here} here"
-            return {**NO_RESULT, "status": "not_run", "reason": reason}
+            return not_run(f"needs {contender.threads} processors, {here} here")
         try:
             found = {**NO_RESULT, **self._measured(contender)}
         except NotInstalled:
-            return {**NO_RESULT, "status": "not_run", "reason": not_installed(contender.solver)}
+            return not_run(not_installed(contender.solver))
         except (Exception, SystemExit) as error:
             reason = _reason(error, contender)
             if isinstance(error, ImportError) and ":" not in contender.solver:
-                return {**NO_RESULT, "status": "not_run", "reason": reason}
+                return not_run(reason)
             if _is_surroundings(error):
                 said = f"{self._experiment.name}, n = {len(self._y):,}: {contender.label}: {reason}"
                 again = "finished measurements are kept, and the same command resumes"

@@ -13,9 +13,10 @@ from statistics import geometric_mean, median
 from typing import Any
 
 from svmrepro.workflow.configuration import Config, Contender, Experiment, paths
-from svmrepro.workflow.configuration.jobs import instances, jobs
+from svmrepro.workflow.configuration.jobs import jobs
 from svmrepro.workflow.journal.journal_file import Journal
 from svmrepro.workflow.journal.journal_line import FINAL, LIMITS
+from svmrepro.workflow.journal.missing_runs import counting
 from svmrepro.workflow.measurement.data_sets import read_marker
 
 #: Assumed exponent of a solver's time in n if nothing better is known, and the range to which fits are
@@ -29,7 +30,7 @@ JOB_SECONDS = 3.0
 MOST_GUESSED = 0.5
 #: A run is overdue after this many times its expected seconds, but not before this many seconds.
 TIMES_OVERDUE, LEAST_OVERDUE = 3.0, 5.0
-#: If all journals together exceed this many bytes, only the current experiment's is read.
+#: If all journals together exceed this many bytes, only those of the experiments to forecast are read.
 MOST_BYTES = 80_000_000
 
 _Key = tuple[str, str, str]
@@ -41,14 +42,17 @@ class Forecast:
     """The runs of a scale: how many were made, how many are left, and how long those will take.
 
     ``present`` lists the experiments to forecast, or is the one being measured. The others of the scale are
-    then read, too, to learn how long its solvers take, unless their journals are too large.
+    then read, too, to learn how long its solvers take, unless their journals are too large. ``earlier`` is
+    that of `missing_runs.counting`.
     """
 
-    def __init__(self, config: Config, present: Experiment | Sequence[Experiment]) -> None:
+    def __init__(
+        self, config: Config, present: Experiment | Sequence[Experiment], earlier: float = math.inf
+    ) -> None:
         self._config = config
-        one, short = isinstance(present, Experiment), self._journal_bytes() <= MOST_BYTES
+        alone = isinstance(present, Experiment)
         self._experiments = [present] if isinstance(present, Experiment) else list(present)
-        if one and short:
+        if alone and self._journal_bytes() <= MOST_BYTES:
             self._experiments = config.experiments
         #: Seconds by contender and size.
         self._seconds: dict[_Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -63,13 +67,12 @@ class Forecast:
                 self._running[contender.solver].append(_key(each, contender))
         self._guesses: dict[str, dict[int, float]] = defaultdict(dict)
         #: Seconds of the reference run by contender and size, and this machine's seconds for one of those.
-        self._reference = {} if one or not self._experiments else _reference_seconds(config)
+        self._reference = {} if alone or not self._experiments else _reference_seconds(config)
         self._paces: list[float] = []
-        for experiment in self._experiments if one or short else ():
-            current = {instance.fingerprint for instance in instances(experiment)}
-            for line in Journal(paths.journal(config, experiment.paper, experiment.name)).valid_lines():
-                if line["row"] in current:
-                    self.add(line)
+        for experiment in self._experiments:
+            journal = Journal(paths.journal(config, experiment.paper, experiment.name))
+            for line in counting(experiment, journal.valid_lines(), earlier):
+                self.add(line)
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Record a run."""

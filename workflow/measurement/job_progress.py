@@ -74,11 +74,11 @@ class JobProgress:
         """Report that another process is still measuring, perhaps a survivor of a killed run."""
         self.note(f"waiting for {owner} of an earlier run, which is still measuring; nothing is lost")
 
-    def begin(self) -> None:
-        """Count the remaining runs, once no other process measures."""
+    def begin(self, earlier: int = 0) -> None:
+        """Count the remaining runs, once no other process measures; ``earlier`` is that of `MissingRuns`."""
         if self._send:
             return
-        self._forecast = Forecast(self._config, self._experiment)
+        self._forecast = Forecast(self._config, self._experiment, earlier)
         runs, seconds = self._forecast.left(self._experiment)
         if runs:
             self.note(f"{plural(runs, 'run')} to make, {_when(seconds)}")

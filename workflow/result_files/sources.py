@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
+import msgspec
 from svmrepro.workflow.configuration import Config, paths
 from svmrepro.workflow.files import atomic_write
 
@@ -36,7 +37,7 @@ def _is_current(made: Path, present: Callable[[str], str]) -> bool:
     if not made.is_file():
         return True
     with suppress(OSError, ValueError):
-        recorded: dict[str, str] = json.loads(made.read_text(encoding="utf-8"))
+        recorded = msgspec.json.decode(made.read_bytes(), type=dict[str, str])
         return all(digest == present(name) for name, digest in recorded.items())
     return False
 

@@ -52,9 +52,8 @@ _TYPES: Mapping[str, Any] = {
 }
 """Type of each field of a line that the site uses."""
 
-_OTHER = ("peak_memory_bytes", "noise.frequency_mhz")
-_FIELD_KINDS = {name: FORM.kind_of(name) for name in _TYPES} | dict.fromkeys(_OTHER, field_types.number)
-"""Kinds of these fields, with the numbers that are any text in `FORM`."""
+_FIELD_KINDS = {name: FORM.kind_of(name) for name in _TYPES} | {"noise.frequency_mhz": field_types.number}
+"""Kinds of these fields, with the number that is any text in `FORM`."""
 
 
 @dataclass(frozen=True)

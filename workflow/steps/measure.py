@@ -28,7 +28,7 @@ from svmrepro.workflow.configuration.jobs import Instance, Job
 from svmrepro.workflow.errors import run_safely
 from svmrepro.workflow.files import atomic_write
 from svmrepro.workflow.journal.journal_file import Journal
-from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, dump_lines
+from svmrepro.workflow.journal.journal_line import NO_RESULT, SCHEMA, dump_lines, not_run
 from svmrepro.workflow.journal.missing_runs import MissingRuns
 from svmrepro.workflow.locks import any_lock, lock
 from svmrepro.workflow.measurement.data_sets import NotAvailable, load_instance, load_test, register
@@ -107,8 +107,7 @@ class Measurer:
         for contender in instance.contenders:
             if contender.label not in measured:
                 reason = stopped.get(contender.label) or missing
-                result = {**NO_RESULT, "status": "not_run", "reason": reason}
-                found.append(self._line(instance, contender, 0, result))
+                found.append(self._line(instance, contender, 0, not_run(reason)))
         order = [contender.label for contender in instance.contenders]
         return sorted(found, key=lambda line: (line["repeat"], order.index(line["contender"])))
 
@@ -196,7 +195,7 @@ def measure_job(
         any_lock(paths.timing_slots(config), config.timed_jobs, progress.waiting) as slot,
     ):
         pin_processor(config.pin, slot, config.timed_jobs)
-        progress.begin()
+        progress.begin(earlier)
         measurer = Measurer(config, experiment, progress, present, earlier)
         lines = [line for instance in part.instances for line in measurer.measure(instance)]
         atomic_write(target, dump_lines(lines))
