@@ -151,7 +151,7 @@ def test_every_number_and_truth_value_of_a_run_is_checked():
     typed = {name for name, field in FIELDS.items() if field.type in (INTEGER, FLOAT, BOOLEAN)}
     # Certificates of later versions may say more.
     for name in {each for each in typed if "." not in each} - {"certificate"}:
-        with pytest.raises(ValueError, match="^'abc' is "):
+        with pytest.raises(ValueError, match=r"^'abc' is "):
             FORM.kind_of(name)("abc")
 
 

@@ -109,7 +109,7 @@ def test_limit_stops_larger_sizes_at_once():
     ]
     assert Counter(status for _, status, _ in statuses(lines, "all")) == {"optimal": 8}
     assert f"time_limit ({reason})" in told
-    assert f"Without a result: 3 of noise-linear: {reason}." in closing(config)
+    assert f"Without a result: 3 runs of noise-linear: {reason}." in closing(config)
     # The next size, requested from a separate job, knows the limit, too.
     by_size = prepare(contenders, sizes, job="size")
     assert [(job.name, job.after) for job in jobs.jobs(by_size, the_experiment(by_size))] == [
@@ -210,7 +210,7 @@ def test_to_return_at_a_limit_is_no_failure(status, seconds, failed):
 def test_uncertified_runs_are_summed_up_by_solver():
     config = prepare({"liar": solver("wrong"), "good": solver("quick")}, sizes=[20, 40])
     measure(config)
-    summary = "Without a result: 2 of noise-linear: liar, certificate failed at eps 0.001."
+    summary = "Without a result: 2 runs of noise-linear: liar, certificate failed at eps 0.001."
     assert summary in closing(config)
 
 
