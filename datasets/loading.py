@@ -349,8 +349,8 @@ def content_key(
     No data are needed on disk, because checksums come from the registry; only a user's own file is read, for
     its SHA-256. The key is that of the set's own encoding. For a file with several accepted forms it contains
     the first one. Two forms may order the same rows differently; the provenance of the loaded data says which
-    form was read. The registry's ``dense``, ``skip`` and ``subsets`` are no part of it: after a change of
-    these, `READER_VERSION` must be incremented.
+    form was read. The registry's ``skip`` and ``subsets`` are no part of it, nor is ``dense`` of a set without
+    reading rules: after a change of these, increment ``READER_VERSION``.
 
     Parameters
     ----------
