@@ -294,7 +294,7 @@ def _dataset(
         X.has_sorted_indices = True
     if np.all(y == y[0]):
         advice = "; put the rows into a random order" if name in _user_files else ""
-        raise OneClassError(f"{name}: n = {rows}: the first {rows} rows hold one class only{advice}")
+        raise OneClassError(f"{name}: n = {rows}: {which}: one class only{advice}")
     facts = {**provenance, "reader_version": READER_VERSION, "rows": which}
     facts |= {"n_requested": rows if n is None else int(n), "n_actual": rows}
     return Dataset(X=X, y=y, name=name, provenance=facts)
@@ -349,7 +349,8 @@ def content_key(
     No data are needed on disk, because checksums come from the registry; only a user's own file is read, for
     its SHA-256. The key is that of the set's own encoding. For a file with several accepted forms it contains
     the first one. Two forms may order the same rows differently; the provenance of the loaded data says which
-    form was read.
+    form was read. The key lacks the registry's ``skip`` and ``subsets``, and ``dense`` of a set without
+    reading rules: after a change of these, increment ``READER_VERSION``.
 
     Parameters
     ----------
@@ -359,7 +360,7 @@ def content_key(
     Returns
     -------
     str
-        It changes whenever the arrays change, in the set's own encoding and from each file's first form.
+        It changes with the files, the rules of reading them, ``n``, ``seed`` and ``part``.
 
     Raises
     ------

@@ -13,6 +13,7 @@ from svmrepro.datasets.download.raw_files import StoredFile
 from svmrepro.datasets.errors import DataError, StorageError
 from svmrepro.datasets.files import locked, replacing
 from svmrepro.datasets.readers.by_name import READER_VERSION, read_files
+from svmrepro.datasets.readers.libsvm import DEFAULT_LABELS
 from svmrepro.datasets.readers.npz import read_npz, write_npz
 from svmrepro.datasets.registry import DownloadedEntry, Part
 
@@ -58,7 +59,7 @@ def read_stored(
 def _load(path: Path, entry: DownloadedEntry) -> ExampleSet | None:
     """Return the arrays of a prepared file, or None if it is missing or damaged."""
     with contextlib.suppress(DataError, OSError):
-        data = read_npz(path, labels={-1.0: -1.0, 1.0: 1.0}, features=entry.features)
+        data = read_npz(path, labels=DEFAULT_LABELS, features=entry.features)
         if isinstance(data.X, np.ndarray) == entry.dense:
             return data
     return None

@@ -57,7 +57,7 @@ def read_table(
         raise DataError(f"{path}:1: the file is empty")
     number, fields = first
     columns, place = len(fields), _POSITIONS.get(label)
-    others = fields if place is None else [*fields[:place], *fields[place:][1:]]
+    others = fields if place is None else _without(fields, place)
     if "" in fields and _is_header([field for field in others if field] or [""]):
         raise DataError(f"{path}:{number}: {_complain_of_nameless(fields.index(''))}")
     header = fields if place is None or _is_header(others) else []
@@ -107,7 +107,7 @@ def column_names(path: str | Path, label: str) -> list[str]:
     place = _POSITIONS.get(label)
     if place is None:
         return [field for field in fields if field != label]
-    return fields if _is_header([*fields[:place], *fields[place:][1:]]) else []
+    return fields if _is_header(_without(fields, place)) else []
 
 
 def _lines(path: str | Path) -> Iterator[_Line]:
@@ -120,7 +120,7 @@ def _lines(path: str | Path) -> Iterator[_Line]:
             separator = next((each for each in _SEPARATORS if each in start), ",")
             reader = csv.reader(stream, delimiter=separator, skipinitialspace=True, strict=True)
             for fields in reader:
-                if fields:
+                if len(fields) > 1 or any(map(str.strip, fields)):
                     yield reader.line_num, [field.strip() for field in fields]
     except UnicodeDecodeError:
         with Path(path).open("rb") as binary:
@@ -132,6 +132,14 @@ def _lines(path: str | Path) -> Iterator[_Line]:
     except csv.Error as error:
         line = reader.line_num if reader is not None else 1
         raise DataError(f"{path}:{line}: is not a text table: {error}") from None
+
+
+def _without(fields: list[str], place: int) -> list[str]:
+    """Return the fields without the one at a place, which may be -1; an empty line has none."""
+    others = fields.copy()
+    if others:
+        del others[place]
+    return others
 
 
 def _is_header(fields: list[str]) -> bool:
@@ -148,7 +156,7 @@ def _complain_of_nameless(place: int) -> str:
 
 
 def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:
-    texts = [*fields[:place], *fields[place + 1 :]]
+    texts = _without(fields, place)
     if _NUMBERS.fullmatch("\n".join(texts)):
         with suppress(ValueError):  # a quoted line break joins two numbers
             row = np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
@@ -156,14 +164,16 @@ def _values(fields: list[str], place: int, header: list[str]) -> FloatArray:
                 return row
     names = header or [str(j + 1) for j in range(len(fields))]
     for j, (name, text) in enumerate(zip(names, fields, strict=True)):
-        if j != place and not text:
+        if j == place:
+            continue
+        if not text:
             raise ValueError(f"column {show(name.encode())} has no value")
         what = f"column {show(name.encode())}: {show(text.encode())}"
-        if j != place and (complaint := complain_of_number(text.encode(), what)):
+        if complaint := complain_of_number(text.encode(), what):
             comma = re.fullmatch(r"[-+]?\d+,\d+", text)
             raise ValueError(f"{complaint}; write it with a decimal point" if comma else complaint)
-        if j != place and not np.isfinite(float(text)):
+        if not np.isfinite(float(text)):
             raise ValueError(f"{what} is not finite")
-        if j != place and abs(float(text)) > LARGEST:
+        if abs(float(text)) > LARGEST:
             raise ValueError(f"{what} is beyond {LARGEST:g}: squares would overflow")
     raise AssertionError("one of the fields is at fault")

@@ -57,7 +57,9 @@ class Examples:
         images = [
             f'<p><img alt="{escape(title)}" src="data:image/png;base64,{png}"></p>' for title, png in figures
         ]
-        return "\n\n".join([*([f"```text\n{text}```"] if text else []), *images])
+        # Without a line break before it, the fence would not end.
+        printed = text.rstrip("\n")
+        return "\n\n".join([*([f"```text\n{printed}\n```"] if text else []), *images])
 
     def notebook(self) -> str:
         """Write the page as a notebook with its output; return a link to it."""

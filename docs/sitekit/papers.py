@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import re
 from collections import Counter
@@ -14,7 +13,7 @@ import jinja2
 import yaml
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.configuration import Artefact, Paper, load_config
-from svmrepro.workflow.judgement.claims import VERDICTS, after_number
+from svmrepro.workflow.judgement.claims import VERDICTS, after_number, read_verdicts
 from svmrepro.workflow.judgement.reference_check import is_read, machine_identity, machine_records
 from svmrepro.workflow.site.shown_run import mark
 
@@ -101,8 +100,9 @@ class PaperPage:
         """Return the table of the paper's claims, with the verdicts of the run that is shown."""
         if self._scale is None:
             return ""
-        claims = self._rows(self._results / "claims.csv")
-        self._texts.read.add(Path(__file__).with_name("claims.html"))
+        file = self._results / "claims.csv"
+        claims = read_verdicts(file)
+        self._texts.read.update((file, Path(__file__).with_name("claims.html")))
         counts = Counter(claim["verdict"] for claim in claims if claim["counted"] != "no")
         table = _TEMPLATES.get_template("claims.html")
         given = {"verdicts": VERDICTS, "mark": mark, "after_number": after_number}
@@ -174,11 +174,6 @@ class PaperPage:
             folder = self._root / "figures" / "reference" / self._scale / self.name
             found = {ending: folder / f"{artefact.name}.{ending}" for ending in ("png", "svg")}
         return found if all(path.is_file() for path in found.values()) else {}
-
-    def _rows(self, file: Path) -> list[dict[str, str]]:
-        self._texts.read.add(file)
-        with file.open(newline="", encoding="utf-8") as handle:
-            return list(csv.DictReader(handle))
 
     def _group(self, artefact: Artefact) -> str:
         if len(artefact.experiments) == 1 and artefact.measured:

@@ -121,6 +121,8 @@ def test_the_relative_gap_is_worked_out(tmp_path, gap, primal, ratio):
         ("run", "certificate.passed", "perhaps", "is neither true nor false"),
         ("run", "cpu_seconds", "-1", "is not a number between 1e-100 and "),
         ("run", "cpu_seconds", "1e-300", "is not a number between 1e-100 and "),
+        ("run", "cpu_seconds", "0_1", "is not a number between "),
+        ("run", "iterations", "\u0661", "is not a number between "),
         ("run", "info.cells", "[{}]", "Object missing required field `C`"),
         ("run", "info.trace", "7", "Expected `array`"),
         ("run", "info.planned_lengths", "[-1]", "Expected `int` >= 0"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from datasets_support import one_set, put, sha, use_registry
+from datasets_support import one_set, put, refused, sha, use_registry
 from scipy import sparse
 from scipy.io import savemat
 from svmrepro import datasets
@@ -84,6 +84,8 @@ def test_sizes_are_nested(monkeypatch, mirror, tmp_path, dense):
     assert larger != rows(whole)[:40]
     assert len(set(map(tuple, larger))) == 40 and set(map(tuple, larger)) < set(map(tuple, rows(whole)))
     assert set(np.array(larger)[:12, 0]) == {-1.0, 1.0}
+    said = "toy: n = 1: the first 1 rows of toy as permuted by seed 7: one class only"
+    refused(lambda: datasets.load("toy", 1, data_dir=tmp_path), said)
 
 
 def test_the_file_of_all_sets_is_as_good(monkeypatch, mirror, tmp_path):

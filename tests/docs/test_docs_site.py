@@ -10,11 +10,14 @@ import nbformat
 import pytest
 from docs_support import PROJECT, blocks, run
 from report_browser import Watched, chromium
+from sitekit.examples import Examples
 from sitekit.main_findings import OPEN, as_words, main_findings
 from sitekit.numbers import Numbers
+from sitekit.papers import PaperPage
 from sitekit.site_links import Texts
 from sphinx.util.inventory import InventoryFile
 from svmrepro import datasets, solvers
+from svmrepro.workflow.errors import StepError
 
 PAPERS = sorted(page.stem for page in (PROJECT / "docs" / "papers").glob("*.md"))
 
@@ -96,6 +99,21 @@ def test_a_page_starts_with_three_findings_decided_ones_first(paper):
 )
 def test_a_finding_is_said_in_words(measured, words):
     assert as_words(measured) == words
+
+
+@pytest.mark.parametrize(("end", "shown"), [("", "  a"), ("\\n", "  a"), ("\\n\\n", "  a")])
+def test_the_output_of_an_example_ends_before_its_fence(end, shown, tmp_path):
+    source = f"```python\nprint('  a', end='{end}')\n```\n"
+    examples = Examples(Texts(PROJECT / "docs", "data"), source, tmp_path / "data.ipynb")
+    assert examples.output(1) == f"```text\n{shown}\n```"
+
+
+def test_a_damaged_table_of_claims_stops_the_page_of_its_paper(tmp_path, monkeypatch):
+    (tmp_path / "claims.csv").write_text("id,verdict,measured,counted,on_paper\na,perhaps,,yes,holds\n")
+    monkeypatch.setattr(PaperPage, "_results", tmp_path)
+    page = PaperPage(Texts(PROJECT / "docs", "papers/platt1998"), "platt1998")
+    with pytest.raises(StepError, match=r"claims\.csv:2: verdict: 'perhaps' is not one of "):
+        page.verdicts()
 
 
 def test_the_page_of_the_measurements_shows_what_its_examples_print(site):

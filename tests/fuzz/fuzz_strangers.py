@@ -1,7 +1,8 @@
-"""Fuzz targets for other people's runs: every file that ``compare`` and ``check`` read from one.
+"""Fuzz targets for other people's runs: files that ``compare``, ``check`` and ``site`` read from one.
 
 A damaged folder is either refused in one line that names the file, or every table, figure and verdict made
-from it is valid: lines have the right columns, numbers are finite, and no text is markup.
+from it is valid: lines have the right columns, numbers are finite, and no text is markup. A site of it can
+be written.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import json
 import math
+import operator
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from fuzz_inputs import TOKENS, Target, folder, mutated
+from fuzz_inputs import TOKENS, Target, folder, mutated, nested, places
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from svmrepro.workflow.analysis.fits import FIT_COLUMNS, RATIO_COLUMNS
@@ -27,6 +30,8 @@ from svmrepro.workflow.comparison.paired_runs import PairedRuns
 from svmrepro.workflow.errors import StepError
 from svmrepro.workflow.figures.style import save, styled
 from svmrepro.workflow.judgement.reference_check import compare as compare_records
+from svmrepro.workflow.site.pages import Site
+from svmrepro.workflow.site.shown_run import read_folder
 from svmrepro.workflow.steps import check
 from svmrepro.workflow.tables.layout.writers import to_csv, to_html, to_markdown
 
@@ -35,6 +40,8 @@ PARQUET = f"{PAPER}/measurements.parquet"
 MEASUREMENTS, FITS, RATIOS, CLAIMS = (
     f"{PAPER}/{name}.csv" for name in ("measurements", "fits", "ratios", "claims")
 )
+RUNS, FINDINGS, TABLE = f"{PAPER}/one/runs/all.jsonl", f"{PAPER}/claims.json", f"{PAPER}/times.html"
+PICTURE, NUMBERS = (f"figures/{PAPER}/drawn.{suffix}" for suffix in ("svg", "json"))
 #: One in this many accepted inputs is also plotted, which takes a hundred times as long as the rest.
 DRAWN = 40
 #: Columns of tables with text from the other run.
@@ -92,6 +99,7 @@ def good() -> dict[str, str]:
 def _written(place: Path, files: dict[str, str]) -> Path:
     (place / PAPER).mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
     return place
 
@@ -167,6 +175,52 @@ def _with_file(name: str, *others: str) -> Callable[[bytes], None]:
     return run
 
 
+@functools.cache
+def shown() -> dict[str, str]:
+    """Return the files of a valid run that the site shows, by name."""
+    line = {
+        "run_id": "r", "row": "x", "n": 50, "contender": "smo", "point": None, "seed": None, "repeat": 0,
+        "status": "optimal", "reason": None, "flagged": True, "flag_reason": "x", "time": "2026-01-02",
+        "cpu_seconds": 0.5, "iterations": 7, "kernel_evaluations": 9, "package": None, "load_before": 0.5,
+        "certificate": {"passed": True, "dual": 1.5, "gap": 1e-4, "max_violation": 1e-3, "n_bound": 7},
+        "machine": {"cpu": "A CPU", "memory_bytes": 2**33, "commit": "0123456789ab+", "versions": {}},
+        "noise": {
+            "steal": 0.1, "frequency_mhz": 2e3, "throttled_seconds": 0.5, "cgroup_cpus": 2.0, "turbo": True,
+            "cgroup_memory_bytes": 2**30, "governor": "x", "instructions": 9,
+        },
+    }  # fmt: skip
+    finding = {"label": "a", "verdict": "holds", "value": 2.0, "low": 1.0, "high": 3.0, "paper": None}
+    finding |= {"experiment": "one", "n": 50, "contenders": ["smo"], "reason": "", "single": True}
+    panel = {"title": "a", "x": {"label": "n"}, "series": [{"name": "smo", "x": [50], "y": [0.5]}]}
+    return {
+        RUNS: json.dumps(line),
+        FINDINGS: json.dumps({"claims": [{"id": "first", "findings": [finding]}]}),
+        NUMBERS: json.dumps({"panels": [panel], "notes": ["a"], "legend": [{"name": "a"}]}),
+        TABLE: to_html(tables.about(PairedRuns(_here(), _here()))),
+        PICTURE: '<svg xmlns="http://www.w3.org/2000/svg"><g id="a"><path d="M 0 0"/></g></svg>',
+        CLAIMS: good()[CLAIMS],
+        FITS: good()[FITS].replace(",-3.5,3,", ",-3.5,4,"),  # of enough sizes to be shown
+    }
+
+
+def _site_with(name: str) -> Callable[[bytes], None]:
+    """Return a function that writes the site of a run with the given file."""
+
+    def run(content: bytes) -> None:
+        place = _written(folder() / "shown" / name.replace("/", "-"), shown())
+        (place / name).write_bytes(content + b"\n" * (name == RUNS))
+        found = read_folder(place)
+        found.config = None  # this project's tells nothing of the paper
+        try:
+            assert found.papers
+        except StepError as error:
+            assert name in str(error), "the file is not named"
+            raise
+        Site([found], folder() / "site").write()
+
+    return run
+
+
 # -- spoilt tables -------------------------------------------------------------------------------
 
 _texts = st.one_of(
@@ -205,6 +259,20 @@ def _tables(draw: Any, text: str) -> bytes:
     return out.getvalue().encode()
 
 
+_values = nested(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), _texts), st.text("ab", max_size=2)
+)
+
+
+@st.composite
+def _changed(draw: Any, text: str) -> bytes:
+    """Draw JSON with another value in one place."""
+    content = json.loads(text)
+    *above, key = draw(st.sampled_from([*places(content)]))
+    functools.reduce(operator.getitem, above, content)[key] = draw(_values)
+    return json.dumps(content).encode()
+
+
 def _parquet(text: bytes) -> bytes:
     """Return a table as Parquet; what is no table stays as it is."""
     try:
@@ -225,3 +293,8 @@ def strangers() -> Iterator[Target]:
     text = good()[MEASUREMENTS]
     files = st.one_of(_tables(text).map(_parquet), mutated(_parquet(text.encode())))
     yield Target(f"stranger/{Path(PARQUET).name}", files, _with_file(PARQUET, FITS, RATIOS), (StepError,))
+    for name, text in shown().items():
+        changed = {".json": _changed, ".jsonl": _changed, ".csv": _tables}.get(Path(name).suffix)
+        spoilt = mutated(text.encode())
+        inputs = st.one_of(changed(text), changed(text), spoilt) if changed else spoilt
+        yield Target(f"site/{Path(name).name}", inputs, _site_with(name), (StepError,))

@@ -61,6 +61,26 @@ def test_a_table_comes_back_from_its_page():
     assert [each.paper for each in first.columns] == [each.paper for each in columns]
 
 
+def a_page(head, row):
+    """Return the page of a table with one row."""
+    body = f"<tbody><tr>{row}</tr></tbody>"
+    return f"<main><h1>A</h1><table><thead><tr>{head}</tr></thead>{body}</table></main>"
+
+
+def test_a_cell_spans_a_thousand_columns_at_most():
+    (section,) = parse_table(a_page("<th>a</th>" * 1500, '<td colspan="10000">1</td>')).sections
+    assert len(section.rows[0]) == 1000
+
+
+def test_a_table_without_columns_and_a_number_that_is_none_are_shown(run, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "smoke")
+    (folder / PAPER / "bare.html").write_text(a_page("", "<td>1</td>"))
+    (folder / PAPER / "odd.html").write_text(a_page("<th>a</th>", "<td>1 + 1.2.3</td>"))
+    write_site([folder], tmp_path / "site")
+    tables = tmp_path / "site" / "smoke" / PAPER / "tables"
+    assert "No rows" in (tables / "bare.html").read_text() and (tables / "odd.html").is_file()
+
+
 def test_a_table_of_the_site_can_be_sorted():
     page = str(templates().get_template("_parts.html").module.whole_table(table()))
     assert re.findall('data-order="(.*?)"', page)[:6] == ["1605", "0.02", "0.400", "800", "", ""]
@@ -150,6 +170,10 @@ def test_a_line_through_few_sizes_or_over_another_axis_is_no_law(run, tmp_path):
         measured = map(json.loads, path.read_text().splitlines())
         path.write_bytes(dump_lines(line | {"point": 2.0} for line in measured))
     assert laws() == []
+    for change in ({"n_min": "0"}, {"intercept": ""}, {"intercept": "1e9"}):
+        write_rows(folder / PAPER / "fits.csv", [fits[0] | change])
+        with pytest.raises(StepError, match=rf"fits\.csv: {EXPERIMENT}, smo: "):
+            laws()
 
 
 def test_no_file_is_named_by_an_experiment_of_a_stranger(tmp_path):
@@ -230,6 +254,36 @@ def test_a_reference_tells_its_version_and_commits():
     assert re.fullmatch(r"version 0\.1\.0, (commit [0-9a-f]{10}|\d+ commits)", origin)
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"machine": {"memory_bytes": "8 GB"}}, r"machine\.memory_bytes is '8 GB'"),
+        ({"machine": {"commit": 7}}, r"machine\.commit is 7"),
+        ({"time": 7}, r"time is 7"),
+        ({"load_before": "x"}, r"load_before is 'x'"),
+        ({"load_before": True}, r"load_before: 'True' is not a number"),
+        ({"noise": {"throttled_seconds": "x"}}, r"noise\.throttled_seconds is 'x'"),
+        ({"noise": {"cgroup_cpus": []}}, r"noise\.cgroup_cpus is \[\]"),
+        ({"noise": {"cgroup_memory_bytes": "x"}}, r"noise\.cgroup_memory_bytes is 'x'"),
+        ({"noise": {"instructions": "x"}}, r"noise\.instructions is 'x'"),
+    ],
+)
+def test_a_line_with_a_field_of_another_type_is_named(changes, said, run, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "smoke")
+    file = folder / PAPER / EXPERIMENT / "runs" / "all.jsonl"
+    file.write_text(json.dumps(lines()[0] | {"row": "new"} | changes) + "\n")
+    with pytest.raises(StepError, match=rf"all\.jsonl:1: {said}"):
+        _ = read_folder(folder).papers
+
+
+def test_a_line_may_have_no_time_and_an_odd_identity(run, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "smoke")
+    file = folder / PAPER / EXPERIMENT / "runs" / "all.jsonl"
+    file.write_text(json.dumps(lines()[0] | {"run_id": [], "time": None}) + "\n")
+    found = read_folder(folder)
+    assert len(found.records) == 1 and found.ended == ""
+
+
 def test_a_broken_line_is_named(run, tmp_path):
     folder = tmp_path / "smoke"
     shutil.copytree(run, folder)
@@ -265,6 +319,8 @@ def test_a_packed_measurement_with_an_impossible_field_is_named(changes, said, t
     [
         ('"value": 100.0', '"value": NaN', "JSON is malformed"),
         ('"value": 100.0', '"value": 1e999', "Number out of range"),
+        ('"value": 100.0', '"value": 1.797e308', r"Expected `float` <= 1e\+100"),
+        ('"low": 90.0', '"low": -1e101', r"Expected `float` >= -1e\+100"),
         ('"low": 90.0, ', "", "low"),
         ('"n": 400', '"n": "many"', "n"),
         (f'"experiment": "{EXPERIMENT}"', '"experiment": []', "experiment"),
@@ -280,6 +336,24 @@ def test_a_broken_finding_is_named_and_the_earlier_site_stays(old, new, said, ru
     with pytest.raises(StepError, match=rf"claims\.json: .*{said}"):
         write_site([folder], tmp_path / "site")
     assert (tmp_path / "site" / "index.html").is_file()
+
+
+def test_a_table_that_is_none_is_named_and_the_earlier_site_stays(run, tmp_path):
+    write_site([run], tmp_path / "site")
+    folder = shutil.copytree(run, tmp_path / "smoke")
+    (folder / PAPER / "mine.html").write_text(a_page("<th>a</th>", '<td colspan="x">1</td>'))
+    with pytest.raises(StepError, match=r"mine\.html: is not the page of a table \(invalid literal"):
+        write_site([folder], tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("text", ['{"panels": 5}', '{"notes": [5]}', '{"legend": "x"}', "[]"])
+def test_numbers_of_a_figure_that_are_none_are_named(text, run, tmp_path):
+    folder = with_picture("", run, tmp_path)
+    (picture,) = (tmp_path / "figures").rglob("mine.svg")
+    picture.with_suffix(".json").write_text(text)
+    with pytest.raises(StepError, match=r"mine\.json: Expected `"):
+        _ = read_folder(folder).papers
 
 
 @pytest.mark.parametrize(
@@ -546,6 +620,22 @@ def test_a_full_disk_names_the_file_that_cannot_be_copied(run, tmp_path, monkeyp
     assert not earlier.exists(), "if it exists, all other pages do"
     monkeypatch.undo()
     assert "of 1 run:" in write_site([run], tmp_path / "site"), "it is still a site"
+
+
+@pytest.mark.parametrize("copied", [0, 1])
+def test_a_first_site_that_met_a_full_disk_is_written_again(copied, run, tmp_path, monkeypatch):
+    copy, left = shutil.copyfile, iter(range(copied))
+
+    def refuse(source, target):
+        if next(left, None) is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+        return copy(source, target)
+
+    monkeypatch.setattr(shutil, "copyfile", refuse)
+    with pytest.raises(StepError, match="no space left on device"):
+        write_site([run], tmp_path / "site")
+    monkeypatch.undo()
+    assert "of 1 run:" in write_site([run], tmp_path / "site")
 
 
 def test_papers_beyond_the_default_list_have_their_titles(tmp_path):

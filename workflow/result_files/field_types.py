@@ -73,7 +73,8 @@ def number(text: str) -> float:
 
 def _at_least(least: float, text: str) -> float:
     try:
-        value = float(text)
+        # Python also reads 1_000 and digits of other scripts.
+        value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         value = math.nan
     if not least <= value <= MOST:

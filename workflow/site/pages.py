@@ -60,7 +60,7 @@ ICONS = {"good": "✓", "stand": "✓", "bad": "✗", "bad-stand": "✗", "open"
 """Signs of the verdicts: colour is never the only difference."""
 
 
-_NEAR_ONE = re.compile(r"1 ([+\u2212]) (\d[\d.]*(?:e[-+]?\d+)?)")
+_NEAR_ONE = re.compile(r"1 ([+\u2212]) (\d+\.?\d*(?:e[-+]?\d+)?)")
 """A ratio near 1 in the tables of a comparison: 1 + 4.2e-05."""
 
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -84,8 +84,10 @@ def _write_site(folders: Sequence[Path], out: Path, unpacked: Path) -> str:
         raise StepError(as_called("site: no results yet; `./run` makes them"))
     for line in (line for folder in folders or [home() / "results"] for line in unfinished(folder.resolve())):
         print(line)
-    # What is no longer part of the site is removed, so the folder must be the site's own.
-    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "assets" / "site.css").is_file()):
+    # What is no longer part of the site is removed, so the folder must be the site's own. A full disk may
+    # have left folders without a file.
+    filled = any(not path.is_dir() for path in out.rglob("*"))
+    if out.is_file() or (filled and not (out / "assets" / "site.css").is_file()):
         raise StepError(f"--out: {out} is not empty and not a site; name another folder")
     runs: dict[str, ShownRun] = {}
     for folder, slug in dict.fromkeys(found):
@@ -116,9 +118,10 @@ class Site:
         earlier = [path.parent.name for path in self.folder.glob("*/machine.html")]
         for each in (*earlier, *(run.slug for run in self.runs), "compare", "vendor"):
             shutil.rmtree(self.folder / each, ignore_errors=True)
-        for each in ("assets", "vendor"):
-            for path in (HERE / each).rglob("*"):
-                self._copy(path, str(path.relative_to(HERE)))
+        files = [path for each in ("assets", "vendor") for path in (HERE / each).rglob("*")]
+        # The style sheet first: by it a later call knows the folder, even if this one is killed.
+        for path in sorted(files, key=lambda path: path.name != "site.css"):
+            self._copy(path, str(path.relative_to(HERE)))
         for run in self.runs:
             self._write_run(run)
         pairs = self._write_pairs()

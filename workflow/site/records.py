@@ -21,6 +21,7 @@ from svmrepro.workflow.analysis.runs import UNREPORTED, known_count
 from svmrepro.workflow.configuration.typed_data import T
 from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.figures.style import contender_looks
+from svmrepro.workflow.journal.journal_line import shown
 from svmrepro.workflow.number_text import separated
 from svmrepro.workflow.result_files import field_types
 from svmrepro.workflow.result_files.measurement_columns import LABELS
@@ -41,19 +42,28 @@ POINTS = {"C": "C", "C_total": "C", "eps": "ε"}
 
 _FIXED = ("contender", "n", "point", "seed", "repeat", "status", "reason", "flagged")
 
+_OTHER = (
+    *("noise.frequency_mhz", "noise.throttled_seconds", "noise.cgroup_cpus"),
+    *("noise.cgroup_memory_bytes", "noise.instructions"),
+)
+"""Numbers that are any text in `FORM`."""
+
 _TYPES: Mapping[str, Any] = {
     "n": int,
     **dict.fromkeys(("contender", "status"), str),
     **dict.fromkeys(("machine", "certificate", "noise"), dict | None),
     **dict.fromkeys(("seed", "repeat"), int | None),
     **dict.fromkeys(("flagged", "certificate.passed"), bool | None),
-    **dict.fromkeys(("reason", "flag_reason"), str | None),
-    **dict.fromkeys(("point", *QUANTITIES), float | int | None),
+    **dict.fromkeys(("reason", "flag_reason", "machine.commit", "time"), str | None),
+    **dict.fromkeys(
+        ("point", "peak_memory_bytes", "load_before", "machine.memory_bytes", *QUANTITIES, *_OTHER),
+        float | int | None,
+    ),
 }
 """Type of each field of a line that the site uses."""
 
-_FIELD_KINDS = {name: FORM.kind_of(name) for name in _TYPES} | {"noise.frequency_mhz": field_types.number}
-"""Kinds of these fields, with the number that is any text in `FORM`."""
+_FIELD_KINDS = {name: FORM.kind_of(name) for name in _TYPES} | dict.fromkeys(_OTHER, field_types.number)
+"""Kinds of these fields."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +139,9 @@ def script(records: Sequence[Record], axis: str = "") -> str:
     lines: dict[tuple[str, str], int] = {}
     rows = [[*record.row(), lines.setdefault((record.place, record.line), len(lines))] for record in records]
     names = {record.contender: display_name(record.contender) for record in records}
-    shown = [[place, text] for place, text in lines]
+    places = [[place, text] for place, text in lines]
     looks = {label: [look.colour, look.marker] for label, look in contender_looks(names).items()}
-    content = {"columns": columns(axis), "rows": rows, "lines": shown, "names": names, "looks": looks}
+    content = {"columns": columns(axis), "rows": rows, "lines": places, "names": names, "looks": looks}
     content["axis"] = AXES.get(axis, "")
     # Nothing may look like the end of a script element.
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
@@ -142,7 +152,7 @@ def _record(line: Mapping[str, Any], text: str, place: str) -> Record:
     for name, type_ in _TYPES.items():
         value = nested(line, name)
         if not isinstance(value, type_):
-            raise StepError(f"{place}: {name} is {value!r}")
+            raise StepError(f"{place}: {name} is {shown(value)}")
         if isinstance(value, str | float | int) and (kind := _FIELD_KINDS[name]):
             try:
                 field_types.check(name, str(value), kind)
@@ -196,7 +206,7 @@ def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _identity(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(line.get(name) for name in IDENTITY)
+    return tuple(str(line.get(name)) for name in IDENTITY)  # a stranger's may be a list
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:

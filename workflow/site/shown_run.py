@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -23,10 +23,11 @@ from svmrepro.workflow.analysis.results import display_name, short_commit
 from svmrepro.workflow.analysis.runs import CPU
 from svmrepro.workflow.configuration import Artefact, Config
 from svmrepro.workflow.configuration.of_folder import config_of
-from svmrepro.workflow.errors import StepError, reading_table
+from svmrepro.workflow.errors import StepError, one_line, reading_table
 from svmrepro.workflow.journal.journal_line import OPTIMAL
 from svmrepro.workflow.judgement.claims import COUNTED, STAND_IN, STAND_IN_FAILS, VERDICTS, read_verdicts
 from svmrepro.workflow.number_text import plural, signed
+from svmrepro.workflow.result_files.field_types import MOST
 from svmrepro.workflow.site.records import Record, nested, packed_records, parse_json, read_text, run_records
 from svmrepro.workflow.site.run_folders import address, shown_papers
 from svmrepro.workflow.site.tables_from_html import read_table
@@ -68,15 +69,18 @@ def mark(verdict: str) -> str:
     return {**MARKS, STAND_IN: "stand", STAND_IN_FAILS: "bad-stand"}.get(verdict, "none")
 
 
+_Number = Annotated[float, msgspec.Meta(ge=-MOST, le=MOST)]
+
+
 class ShownFinding(msgspec.Struct):
     """A finding of claims.json, as far as a page shows it."""
 
     label: str
     verdict: str
-    value: float | None
-    low: float | None
-    high: float | None
-    paper: float | None
+    value: _Number | None
+    low: _Number | None
+    high: _Number | None
+    paper: _Number | None
     experiment: str | None = None
     n: int | None = None
     contenders: Sequence[str] = ()
@@ -91,6 +95,14 @@ class _Judged(msgspec.Struct):
 
 class _ClaimsFile(msgspec.Struct):
     claims: Sequence[_Judged] = ()
+
+
+class _Drawn(msgspec.Struct):
+    """The numbers of a figure, as `svmrepro.workflow.figures.drawn_data` wrote them."""
+
+    panels: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+    legend: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -305,7 +317,7 @@ class ShownRun(_Tallied):
     @cached_property
     def ended(self) -> str:
         """Time of the last measurement (ISO 8601, UTC), or ""."""
-        return max((str(record.fields.get("time", "")) for record in self.records), default="")
+        return max((record.fields.get("time") or "" for record in self.records), default="")
 
     @property
     def measured(self) -> str:
@@ -413,7 +425,7 @@ class ShownRun(_Tallied):
             if not _is_safe(path):
                 raise StepError(f"{path}: holds a script, or what may hide one; no figure of svmrepro does")
             artefact, file = known.get(path.stem), path.with_suffix(".json")
-            numbers = parse_json(read_text(file), str(file), dict[str, Any]) if file.is_file() else {}
+            drawn = parse_json(read_text(file), str(file), _Drawn) if file.is_file() else _Drawn()
             found.append(
                 ShownFigure(
                     name=path.stem,
@@ -421,9 +433,9 @@ class ShownRun(_Tallied):
                     caption=artefact.caption if artefact else "",
                     picture=path,
                     experiments=artefact.experiments if artefact and artefact.measured else (),
-                    panels=numbers.get("panels", ()),
-                    notes=numbers.get("notes", ()),
-                    legend=numbers.get("legend", ()),
+                    panels=drawn.panels,
+                    notes=drawn.notes,
+                    legend=drawn.legend,
                 )
             )
         return found
@@ -511,6 +523,10 @@ def _laws(path: Path) -> dict[str, list[dict[str, Any]]]:
             continue
         if fit.exponent is not None and fit.points >= FEWEST_SIZES:
             ends = [fit.n_min, fit.n_max]
+            try:
+                seconds = [*map(fit.predict, ends)]
+            except (OverflowError, ValueError) as error:
+                raise StepError(f"{path}: {experiment}, {contender}: {one_line(error)}") from None
             law = {"contender": contender, "paper": source == PAPER, "exponent": fit.exponent.value}
-            found.setdefault(experiment, []).append(law | {"n": ends, "seconds": [*map(fit.predict, ends)]})
+            found.setdefault(experiment, []).append(law | {"n": ends, "seconds": seconds})
     return found

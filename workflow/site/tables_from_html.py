@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from svmrepro.workflow.errors import StepError
+from svmrepro.workflow.errors import StepError, one_line
 from svmrepro.workflow.site.records import read_text
 from svmrepro.workflow.tables.layout.cells import Cell
 from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
@@ -22,13 +22,16 @@ from svmrepro.workflow.tables.layout.model import Column, Table, TableSection
 _MAIN = re.compile(r"<main>.*</main>", re.DOTALL)
 _MARKS = ("good", "bad", "open")
 
+_WIDEST = 1000
+"""Most columns that a cell spans, as in browsers."""
+
 
 def read_table(path: Path) -> Table:
     """Read a table's page; a file that cannot be read raises a StepError."""
     try:
         return parse_table(read_text(path))
-    except ElementTree.ParseError as error:
-        raise StepError(f"{path}: is not the page of a table ({error})") from None
+    except (ElementTree.ParseError, ValueError) as error:
+        raise StepError(f"{path}: is not the page of a table ({one_line(error)})") from None
 
 
 def parse_table(page: str) -> Table:
@@ -74,7 +77,7 @@ def _section(table: Element, heading: str) -> TableSection:
             cells[0] = replace(cells[0], text=above)
         above = cells[0].text if cells else above
         rows.append({column.key: cell for column, cell in zip(columns, cells, strict=False)})
-    return TableSection(columns, rows, heading)
+    return TableSection(columns, rows if columns else [], heading)
 
 
 def _cell(cell: Element) -> tuple[str, str, tuple[str, ...], int]:
@@ -84,7 +87,7 @@ def _cell(cell: Element) -> tuple[str, str, tuple[str, ...], int]:
         _words([cell.text or ""]),
         _words(small),
         tuple(cell.get("class", "").split()),
-        int(cell.get("colspan", 1)),
+        min(int(cell.get("colspan", 1)), _WIDEST),
     )
 
 

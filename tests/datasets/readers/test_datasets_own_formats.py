@@ -21,6 +21,7 @@ def table(tmp_path, text, **settings):
         (TABLE, {}),
         (TABLE, {"label": "sick"}),
         ("31,0.5,0\n\n42,-1000,1", {}),
+        ("  \n31,0.5,0\n \t \n42,-1000,1\n   \n", {}),
         ('\n 31; "0.5";0\n42;-1000;1', {}),
         ("0,1,2\n31,0.5,0\n42,-1000,1", {"label": "2"}),
         ("0,31,.5\r\n1.0,42,-1000\r\n", {"label": "first"}),
@@ -38,6 +39,7 @@ def test_a_table_is_read_with_and_without_a_header(tmp_path, text, settings):
     ("text", "settings", "message"),
     [
         ("", {}, ":1: the file is empty"),
+        (" \n", {}, ":1: the file is empty"),
         ("age,sick\n", {}, ":1: no example follows the header"),
         (
             ",a,y\n0,1,2\n",
