@@ -26,6 +26,7 @@ def measurement(**fields: Any) -> dict[str, Any]:
         ),
         **{"schema": SCHEMA, "n": 10, "repeat": 0, "C": 1.0, "bias": True, "eps": 1e-3},
         **{"options": {}, "kernel": {}, "machine": {}, "protocol": "1", **NO_RESULT, "status": "optimal"},
+        "time": "2026-01-02T03:04:05+00:00",
         **fields,
     }
 

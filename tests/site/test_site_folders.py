@@ -72,8 +72,8 @@ def test_a_cell_spans_a_thousand_columns_at_most():
     assert len(section.rows[0]) == 1000
 
 
-def test_a_table_without_columns_and_a_number_that_is_none_are_shown(run, tmp_path):
-    folder = shutil.copytree(run, tmp_path / "smoke")
+def test_a_table_without_columns_and_a_number_that_is_none_are_no_error(run, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "results" / "smoke")
     (folder / PAPER / "bare.html").write_text(a_page("", "<td>1</td>"))
     (folder / PAPER / "odd.html").write_text(a_page("<th>a</th>", "<td>1 + 1.2.3</td>"))
     write_site([folder], tmp_path / "site")
