@@ -51,7 +51,9 @@ def stopping_children() -> Iterator[None]:
 
 def call(*words: str) -> int:
     """Run a tool in the checkout; return its exit code."""
-    return subprocess.run(words, cwd=ROOT, env=environment(), check=False).returncode
+    # With a timeout it waits in short sleeps. A signal just before an endless wait would be handled only when
+    # the tool ends.
+    return subprocess.run(words, cwd=ROOT, env=environment(), check=False, timeout=1e9).returncode
 
 
 def environment() -> dict[str, str]:
