@@ -229,6 +229,8 @@ def _checked_start(
         most = solver.multiplier_limits(problem)
     else:
         most = np.full(problem.n, _LARGEST_START) if loss == SQUARED_HINGE else problem.bounds
+    if np.iscomplexobj(start) or np.ma.isMaskedArray(start):
+        raise ValueError("start must be real and not masked")
     try:
         alpha = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):

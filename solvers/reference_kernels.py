@@ -138,8 +138,8 @@ def row_blocks(X: Any, most: int) -> Iterator[tuple[slice, Any]]:
             yield slice(int(begin) + first, int(begin) + first + rows.shape[0]), rows
 
 
-def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
-    """Return ``sum_j c_j x_j``, shape (d,); ``wrong`` bounds the errors of the coefficients."""
+def weighted_sum(X: Any, c: Vector) -> Sum:
+    """Return ``sum_j c_j x_j``, shape (d,)."""
     n, d = X.shape
     if getattr(X, "elsewhere", False):
         # Workers sum their own rows, so only an estimate from the order of the sums is available.
@@ -151,8 +151,7 @@ def weighted_sum(X: Any, c: Vector, wrong: Vector | None = None) -> Sum:
         if not coefficients.any():
             continue
         total.add(np.asarray(part.T @ coefficients).ravel())
-        sizes = growth(part.shape[0] + 2) * np.abs(coefficients)
-        error += np.asarray(abs(part).T @ (sizes if wrong is None else sizes + wrong[at])).ravel()
+        error += growth(part.shape[0] + 2) * np.asarray(abs(part).T @ np.abs(coefficients)).ravel()
     return Sum(total.total, error + n * _LEAST)
 
 
@@ -410,7 +409,7 @@ def _exponents(kernel: Kernel) -> float:
 def _add_block(
     total: Accumulator, error: Vector, at: slice, K: Any, c: Vector, relative: float, exact: bool
 ) -> None:
-    """Add ``K c`` to the sums, and the resulting errors to their bounds."""
+    """Add ``K c`` to the sums, and the resulting errors to their bounds; K is overwritten."""
     rounding = growth(c.size + 2)
     if exact:
         high, low = _pairwise(*_product(K.T, c[:, None]))
@@ -421,7 +420,7 @@ def _add_block(
         rounding = growth(4 * c.size + depth) * UNIT * depth
     else:
         total.add(K @ c, at)
-    error[at] += (relative + rounding) * (np.abs(K, out=K if K.base is None else None) @ np.abs(c))
+    error[at] += (relative + rounding) * (np.abs(K, out=K) @ np.abs(c))
 
 
 class _Rows(NamedTuple):
@@ -456,6 +455,8 @@ class _Metric:
         if found > _GOOD_ENOUGH and not _is_sparse(A):
             self.shift = B.mean(axis=0) if B.shape[0] else None
             if self.shift is not None:
+                # Each centred value is rounded, too: by at most 2 UNIT (|a| + |b|)^2 in a squared distance.
+                factor = 2.0 * self.kernel.gamma * growth(terms + 5)
                 found = factor * (self._largest(A) + self._largest(B))
         self.direct = not found <= (_HOPELESS if self.sparse and self.d > _WIDE else _GOOD_ENOUGH)
         if self.direct:

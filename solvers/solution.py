@@ -137,13 +137,15 @@ class Solution:
         ------
         ValueError
             If the solution has neither weights nor multipliers, or no weights and X is on a cluster; or if X
-            has another number of columns, or a value that is not real or not finite.
+            has another number of columns, a mask, or a value that is not real or not finite.
         """
         from svmrepro.solvers.reference_kernels import kernel_product
 
         blocks = isinstance(X, Blocks)  # checked when they were made
         if not blocks and np.iscomplexobj(X):
             raise ValueError("X must be real")
+        if np.ma.isMaskedArray(X):
+            raise ValueError("X must not be masked")
         if sp.issparse(X):
             X = X.toarray() if problem.kernel.name == "precomputed" else sp.csr_array(X, dtype=np.float64)
         elif not blocks:

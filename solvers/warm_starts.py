@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from svmrepro.solvers.driver import check_settings, is_balanced, solve, verified
 from svmrepro.solvers.kernel import Kernel, is_number
 from svmrepro.solvers.problem import Problem
-from svmrepro.solvers.registry import OF_SOLVE, SolverSpec, get
+from svmrepro.solvers.registry import OF_SOLVE, SQUARED_HINGE, SolverSpec, get
 from svmrepro.solvers.solution import Solution, Start
 from svmrepro.solvers.storage.stores import CENTRES, Distances, largest_exponent_error
 
@@ -129,7 +129,7 @@ def solve_grid(
 
 def _positive(name: str, given: Any) -> list[float]:
     """Return an argument as a list of positive numbers, or raise ValueError."""
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
         raise ValueError(f"{name} must be a sequence of positive numbers, got {given!r}")
     values = list(given)
     if not values:
@@ -162,7 +162,8 @@ def _solved(
         for bound in bounds:
             before, error, inner = inner.bounds, inner.exponent_error, inner.with_C(bound)
             problem = first.with_C(bound)
-            start = scaled_start(start, before, inner, error)
+            if spec.loss != SQUARED_HINGE:  # its multipliers have no upper bound, and none is at C
+                start = scaled_start(start, before, inner, error)
             for tolerance in tolerances:
                 solution = solve(inner, spec.name, eps=tolerance, start=start, verify=None, **options)
                 start = solution.end or solution.alpha

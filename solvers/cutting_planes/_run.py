@@ -45,8 +45,8 @@ class CuttingPlaneRun:
 
     def iteration_bound(self, reach: float) -> float:
         """Return the bound on iterations of Joachims 2006, Lemma 2, for R of ``reach`` largest norms."""
-        R = reach * self.data.layout.radius
-        return max(2.0 / self.eps, 8.0 * self.total * R**2 / self.eps**2)
+        ratio = reach * self.data.layout.radius / self.eps  # infinite if too large: eps^2 could be 0
+        return max(2.0 / self.eps, 8.0 * self.total * ratio * ratio)
 
     def scored(self, w: Vector, f: Vector, work: int, step_limit: int) -> bool:
         """Continue a pass for X w, unless the limit is reached; return whether the scores f are complete."""

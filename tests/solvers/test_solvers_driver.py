@@ -205,6 +205,8 @@ def test_multipliers_that_cannot_be_gone_on_from(name: str) -> None:
     wrong = [
         ([0.25, 0.25, 0.25], r"^start must have shape \([12],\), got \(3,\)$"),
         (["a", "b"], "^start must hold numbers, one for each multiplier$"),
+        (np.ma.masked_array(np.zeros(12)), "^start must be real and not masked$"),
+        (np.zeros(12) + 1j, "^start must be real and not masked$"),
         *(
             ([value] if pairs else [value, value], r"^start\[0\] = .* is not in \[0, ")
             for value in (-1.0, np.nan, np.inf)

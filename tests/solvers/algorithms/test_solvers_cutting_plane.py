@@ -253,6 +253,8 @@ def test_iterations_are_within_the_bound_of_lemma_2(name: str, reach: float) -> 
         solution = solve(Problem(X, y, C, bias=False), name, eps=0.01)
         assert solution.info["iteration_bound"] == pytest.approx(bound)
         assert solution.status == "optimal" and solution.iterations <= bound
+    tight = solve(Problem(X, y, 1.0, bias=False), name, eps=1e-170)  # eps^2 is 0
+    assert tight.info["iteration_bound"] == np.inf
 
 
 def text(kind: str = "csr") -> Problem:

@@ -179,6 +179,8 @@ def test_decision_values_of_any_array(kernel: Kernel) -> None:
         for form in (np.asarray, sp.csr_array):
             with pytest.raises(ValueError, match=f"^{message}$"):
                 solution.decision_function(problem, form(wrong))
+    with pytest.raises(ValueError, match=r"^X must not be masked$"):
+        solution.decision_function(problem, np.ma.masked_array(X, X > 5.0))
     for wrong in (X[:, :5], X[0], np.hstack([X, X])):
         with pytest.raises(ValueError, match=r"^X must have shape \(m, 6\), got "):
             solution.decision_function(problem, wrong)

@@ -73,6 +73,14 @@ def test_scaling_saves_the_steps_of_a_cold_start_where_most_multipliers_are_boun
     assert cells[1].solution.iterations < 0.5 * cold.iterations
 
 
+def test_a_squared_hinge_goes_on_from_multipliers_above_C():
+    X, y = cloud(60, 4, 2)
+    cells = list(solve_grid(X, y, [0.1, 1.0, 10.0, 100.0], [Kernel.linear()], "lsvm", bias=False))
+    cold = [solve(cell.problem, "lsvm").iterations for cell in cells]
+    assert cells[0].solution.alpha.max() > 0.1 and all(cell.solution.status == OPTIMAL for cell in cells)
+    assert sum(cell.solution.iterations for cell in cells) < sum(cold)
+
+
 def test_a_limited_cell_has_its_own_status_and_the_grid_goes_on():
     X, y = EXAMPLES["cheap"]
     cells = list(solve_grid(X, y, BOUNDS, GAUSSIANS, iteration_limit=100, verify=True))
@@ -125,6 +133,7 @@ def test_distances_that_cancel_are_not_shared():
         ({"C": 1.0}, "C must be a sequence"),
         ({"C": [1.0, np.nan]}, "C must hold positive finite numbers only, got nan"),
         ({"C": [True]}, "C must hold positive finite numbers only, got True"),
+        ({"C": np.array(1.0)}, "C must be a sequence"),
         ({"eps": -1e-3}, "eps must hold positive"),
         ({"eps": None}, "eps must be a sequence"),
         ({"kernels": GAUSSIANS[0]}, "kernels must be"),
