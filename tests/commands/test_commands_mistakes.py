@@ -96,6 +96,9 @@ def called(tmp_path, monkeypatch, capfd):
         (["check", "--scale", "smoke", "noise-linear"],
          "'noise-linear' is an experiment; check takes papers: platt1998, platt1999, glasmachers2008, "
          "joachims2006, peers"),
+        (["reference", "--scale", "smoke", "noise-linear"],
+         "'noise-linear' is an experiment; reference takes papers: platt1998, platt1999, glasmachers2008, "
+         "joachims2006, peers"),
         (["compare", __file__], f"against: {__file__} is neither a folder nor an archive of a run"),
         (["publish", "-o", "/dev/null/nowhere/x.zip"],
          "--output: /dev/null/nowhere is not a folder; name an existing one"),

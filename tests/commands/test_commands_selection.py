@@ -199,3 +199,11 @@ def test_solvers_that_fail_are_named_at_the_end(tmp_path, solvers, code):
     runs = (folder / "noise-linear/runs/all.jsonl").read_text().splitlines()
     assert all(sum(f"mine.{name}" in line for line in runs) == 3 for name in solvers)
     assert (folder / "timing-noise-linear.md").is_file()
+
+
+def test_the_reference_of_one_paper(tmp_path):
+    words = ["reference", "platt1999", "--scale", "smoke", "--dry-run"]
+    folders = ["--config", f"results_dir={tmp_path}/results", f"figures_dir={tmp_path}/figures"]
+    ended = svmrepro(ROOT, *words, *folders)
+    assert ended.returncode == 0, ended.stderr
+    assert "platt1999" in ended.stdout and "loglog-noise-linear" not in ended.stdout

@@ -20,7 +20,7 @@ from svmrepro.workflow.analysis.printed_numbers import PaperNumbers
 from svmrepro.workflow.analysis.run_files import read_runs
 from svmrepro.workflow.analysis.run_pairs import flagged_sides, pairs
 from svmrepro.workflow.analysis.runs import NO_DATA, NOT_INSTALLED, Conditions, Group, MeasuredRun, Runs
-from svmrepro.workflow.configuration import paths
+from svmrepro.workflow.configuration import as_called, paths
 from svmrepro.workflow.configuration.model import Config, Experiment, Paper
 from svmrepro.workflow.number_text import plural
 from svmrepro.workflow.statistics import FEWEST_SIZES, Fit, Interval
@@ -240,7 +240,8 @@ class Results:
         said += [f"{reason[0].upper()}{reason[1:]}." for reason in lacking]
         if packages := {found[1] for reason in not_run if (found := NOT_INSTALLED.match(reason))}:
             names = " ".join(sorted(packages))
-            said.append(f"To measure solvers that are not installed: ./run pip install {names}.")
+            command = as_called(f"./run pip install {names}")
+            said.append(f"To measure solvers that are not installed: {command}.")
         return " ".join(said)
 
     def _shared(self) -> str:

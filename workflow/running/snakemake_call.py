@@ -98,6 +98,8 @@ def _run(given: argparse.Namespace, others: Sequence[str], goal: str | None, com
     targets = set(settings.targets or ())
     if "reference" in targets and (getattr(given, "solver", None) or getattr(given, "dataset", None)):
         raise StepError("reference: takes whole papers; leave out -s and -d")
+    if goal is None and "reference" in targets:
+        goal = "reference"
     if goal is not None:
         named = {target for target in targets if _is_paper(target)}
         if named:

@@ -85,7 +85,7 @@ def run(config: Config, *, write_reference: bool = False) -> int:
         "`./run reference` makes this run the reference"
     )
     outcome: ReferenceCheck | None = None
-    if reference.is_dir() and not write_reference:
+    if reference.is_dir() and any(reference.iterdir()) and not write_reference:
         outcome = compare(
             read_run(reference, config.papers, estimates=False).record,
             {**record, "rows": rows},
@@ -140,8 +140,9 @@ def _write_reference(config: Config) -> int:
             target = folder if artefact.form == "table" else figures
             made = paths.artefact(config, name, artefact).values()
             copies += [(source, target / name / source.name) for source in made]
-    for source in (source for source, _ in copies if not source.is_file()):
-        raise StepError(f"{source}: missing; make the whole run before it becomes the reference")
+    if missing := [source for source, _ in copies if not source.is_file()]:
+        others = f" (and {plural(len(missing) - 1, 'other file')})" if len(missing) > 1 else ""
+        raise StepError(f"{missing[0]}{others}: missing; make the whole run before it becomes the reference")
     for source, target in copies:
         with atomic_path(target) as temporary:
             shutil.copyfile(source, temporary)

@@ -228,6 +228,18 @@ def test_what_is_a_fault_and_what_a_remark(record, change, fault, remark, left_o
     assert outcome.of - outcome.rows == left_out
 
 
+@pytest.mark.parametrize(
+    ("status", "limit", "faults"),
+    [("time_limit", 20, 1), ("time_limit", 5, 0), ("time_limit", None, 1), ("memory_limit", 5, 1)],
+)
+def test_a_limit_of_the_smallest_row_is_a_fault_unless_a_slower_machine_explains_it(
+    record, status, limit, faults
+):
+    now = copy.deepcopy(record)
+    find(now).update(status=status, counts={}, time_limit=limit and limit * find(record)["seconds"])
+    assert find(record)["seconds"] > 0 and len(compare(record, now).faults) == faults
+
+
 def test_a_claim_about_seconds_that_is_left_open_is_a_remark(full, record, capsys, reference):
     verdicts, counted = record["claims"][synthetic.PAPER], "separable-none-at-bound"
     named = clocked_claims(full)
@@ -281,6 +293,16 @@ def test_counts_are_equal_here_and_within_two_percent_elsewhere(
     now["papers"][synthetic.PAPER]["machine"]["machine.cpu"] = "Other CPU"
     outcome = compare(record, now)
     assert outcome.how.startswith("another machine") and len(outcome.faults) == other_faults
+
+
+@pytest.mark.parametrize(("solver", "faults"), [("smo", 1), ("svmlight-ordinal", 0)])
+def test_which_pairs_have_multipliers_depends_on_the_path(record, solver, faults):
+    before, now = copy.deepcopy(record), copy.deepcopy(record)
+    for each in (*before["rows"], *now["rows"]):
+        each["setting"]["solver"] = solver
+    find(now)["counts"]["certificate.n_bound"] *= 1.1
+    now["papers"][synthetic.PAPER]["machine"]["machine.cpu"] = "Other CPU"
+    assert len(compare(before, now).faults) == faults
 
 
 def test_each_paper_is_compared_with_the_machine_of_its_reference(record):
@@ -347,8 +369,14 @@ def test_writing_a_reference_and_failing_against_it(full, capsys, reference, tmp
 
 
 def test_an_unfinished_run_cannot_become_the_reference(full, reference):
-    with pytest.raises(StepError, match="missing; make the whole run"):
+    with pytest.raises(StepError, match=r" \(and \d+ other files\): missing; make the whole run"):
         check.run(full, write_reference=True)
+
+
+def test_an_empty_folder_is_no_reference(full, reference):
+    reference.mkdir(parents=True)
+    with pytest.raises(StepError, match="nothing compared: there is no reference run of the paper scale"):
+        check.run(full)
 
 
 def test_the_record_is_as_old_as_what_was_measured(tmp_path):
