@@ -392,9 +392,12 @@ def _failed(old: Entry, new: Entry, smallest: int) -> bool:
     """Whether the code is to blame for a row that was solved in the reference and is not here."""
     if new["status"] not in LIMITS:
         return new["status"] in FAILED
+    if int(old["n"]) > smallest:
+        return False
     seconds, limit = old.get("seconds"), new.get("time_limit")
-    slow = new["status"] == "time_limit" and seconds is not None and limit is not None
-    return int(old["n"]) == smallest and not (slow and SLOWER * seconds >= limit)
+    if new["status"] != "time_limit" or seconds is None or limit is None:
+        return True
+    return bool(SLOWER * seconds < limit)
 
 
 def _series(entry: Entry) -> tuple[str, ...]:
