@@ -103,7 +103,7 @@ def test_noise_leaves_hardly_a_tenth_of_the_headlines_open():
     # More repeats would not decide those whose points lie on no line.
     by_noise = sum(count[UNDECIDED] for count in counts) - sum(numbers.bent(run, HEADLINE) for run in runs)
     headlines = sum(count["all"] for count in counts)
-    # The target is fewer than a tenth. One claim too many is open since Platt 1999 was measured anew on Zen 3:
+    # The target is fewer than a tenth. One claim more is open since Platt 1999 was measured anew on Zen 3:
     # smo-scales-better, since there the exponents of chunking and SMO on Web, linear, differ by 0.003.
     assert headlines and by_noise <= math.ceil(headlines / 10)
 
