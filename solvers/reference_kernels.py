@@ -339,10 +339,12 @@ def matrix_sums(
         moved[gram.order] = c
         found = matrix_sums(kernel, X, gram._replace(order=None), moved, exact)
         return Sum(found.value[gram.order], found.error[gram.order])
-    found = _column_sums(gram.values, c, gram.relative, exact)
+    # Either triangle is within the bounds, and a gather of rows is several times as fast as one of columns.
+    values = gram.values.T
+    found = _column_sums(values, c, gram.relative, exact)
     error = found.error + _exponents(kernel) * float(np.abs(c).sum())
     if gram.direct:
-        error = error + _distance_errors(gram.values, c, gram.d)
+        error = error + _distance_errors(values, c, gram.d)
     return Sum(found.value, error)
 
 
