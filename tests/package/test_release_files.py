@@ -43,6 +43,12 @@ def test_a_job_may_write_only_what_it_publishes():
     }
 
 
+def test_actions_of_others_are_pinned_by_their_hash():
+    steps = [step for run in (WORKFLOW, CI) for job in run["jobs"].values() for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", each) for each in used)
+
+
 def test_what_is_published_has_been_made():
     assert set(JOBS["pages"]["needs"]) == {"build", "container", "apptainer"}
     # A version of the package index cannot be replaced: what may fail comes before.
